@@ -1,0 +1,154 @@
+//! Which call of a batch does what next: a pure function of what has happened so far.
+
+use std::collections::VecDeque;
+
+use crate::{Access, ExecutionMode};
+
+/// When two calls may overlap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Overlap {
+    /// Only calls that say they are safe beside any other (T312); every other call is alone.
+    #[default]
+    Exclusive,
+    /// Also calls whose declared accesses do not conflict with those of any running call (D45).
+    ByAccess,
+}
+
+/// What to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Commit this call: it is settled and every earlier one is committed.
+    Commit(usize),
+    /// Start this call's policy, and then its body.
+    Start(usize),
+    /// Wait for a running body, or for more calls.
+    Wait,
+    /// Nothing is left to do until more calls come.
+    Idle,
+}
+
+#[derive(Debug)]
+enum State {
+    Running(Vec<Access>),
+    Settled,
+}
+
+#[derive(Debug)]
+struct Slot {
+    state: State,
+    exclusive: bool,
+}
+
+/// The order of one lane: commits in the order of submission, starts in the order of submission, and between them as
+/// much overlap as the cap and the barriers allow (T316–T322, L254–L264).
+#[derive(Debug)]
+pub struct Planner {
+    cap: usize,
+    overlap: Overlap,
+    first: usize,
+    slots: VecDeque<Slot>,
+    submitted: usize,
+    running: usize,
+    stopped: bool,
+}
+
+impl Planner {
+    /// A planner for at most `cap` running bodies; zero counts as one.
+    #[must_use]
+    pub fn new(cap: usize, overlap: Overlap) -> Self {
+        Self { cap: cap.max(1), overlap, first: 0, slots: VecDeque::new(), submitted: 0, running: 0, stopped: false }
+    }
+
+    /// Adds a call at the end; its number is returned.
+    pub fn submit(&mut self) -> usize {
+        self.submitted += 1;
+        self.submitted - 1
+    }
+
+    /// Starts no further call.
+    pub fn stop(&mut self) {
+        self.stopped = true;
+    }
+
+    /// Whether [`stop`](Planner::stop) was called.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// The number of the first call that has not started.
+    #[must_use]
+    pub fn unstarted(&self) -> std::ops::Range<usize> {
+        self.first + self.slots.len()..self.submitted
+    }
+
+    /// What to do next. `classify` is asked about the next call right before it would start, never earlier (T318).
+    pub fn next(&mut self, classify: impl FnOnce(usize) -> (ExecutionMode, Option<Vec<Access>>)) -> Step {
+        // Ready results are committed before anything else starts (L261).
+        if matches!(self.slots.front(), Some(Slot { state: State::Settled, .. })) {
+            return Step::Commit(self.first);
+        }
+        let next = self.first + self.slots.len();
+        if self.stopped || next >= self.submitted {
+            return if self.slots.is_empty() { Step::Idle } else { Step::Wait };
+        }
+        if self.slots.iter().any(|slot| slot.exclusive) {
+            return Step::Wait;
+        }
+        let (mode, access) = classify(next);
+        let parallel = mode == ExecutionMode::Parallel;
+        let disjoint = self.overlap == Overlap::ByAccess && access.as_ref().is_some_and(|access| self.is_disjoint(access));
+        if parallel || (disjoint && !self.slots.is_empty()) {
+            if self.running >= self.cap || (self.overlap == Overlap::ByAccess && !self.may_join(parallel, access.as_deref()))
+            {
+                return Step::Wait;
+            }
+        } else if !self.slots.is_empty() {
+            return Step::Wait;
+        }
+        // Alone in the lane, a call that declares what it touches need not be a barrier for others that do.
+        let exclusive = !parallel && !(self.overlap == Overlap::ByAccess && access.is_some());
+        self.slots.push_back(Slot { state: State::Running(access.unwrap_or_default()), exclusive });
+        self.running += 1;
+        Step::Start(next)
+    }
+
+    /// Whether a call that may overlap may do so with what runs now: a safe call that declares nothing would not know
+    /// of a writer that overlaps only by its declaration.
+    fn may_join(&self, parallel: bool, access: Option<&[Access]>) -> bool {
+        match access {
+            Some(access) => self.is_disjoint(access),
+            None => parallel && self.slots.iter().all(|slot| slot.accesses().iter().all(|a| matches!(a, Access::Read { .. }))),
+        }
+    }
+
+    fn is_disjoint(&self, access: &[Access]) -> bool {
+        self.slots.iter().flat_map(Slot::accesses).all(|running| access.iter().all(|next| !next.conflicts(running)))
+    }
+
+    /// A started call has settled, or was never to run a body.
+    pub fn settled(&mut self, call: usize) {
+        if let Some(slot) = call.checked_sub(self.first).and_then(|index| self.slots.get_mut(index)) {
+            if matches!(slot.state, State::Running(_)) {
+                self.running -= 1;
+            }
+            slot.state = State::Settled;
+        }
+    }
+
+    /// The first call is committed; an exclusive one lifts its barrier with that (T322).
+    pub fn committed(&mut self) {
+        if self.slots.pop_front().is_some() {
+            self.first += 1;
+        }
+    }
+}
+
+impl Slot {
+    fn accesses(&self) -> &[Access] {
+        match &self.state {
+            State::Running(access) => access,
+            State::Settled => &[],
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Phases 0 and 1: identity, arguments, collapse, and the signal at the door.
+
+use crate::{Call, Execution, Outcome, ToolError, Tools};
+
+/// How an admitted call goes on.
+pub(super) enum Admitted {
+    /// Straight to the body: nobody listens.
+    Direct,
+    /// Through every stage.
+    Staged,
+    /// Nowhere: this is its outcome (T214).
+    Final(Outcome),
+    /// As `Final`, without the tool's finalizer (T122).
+    Bare(Outcome),
+}
+
+impl Tools {
+    /// The order of the checks is that of T302: arguments, collapse, cancellation.
+    pub(super) fn admit(&self, call: Call) -> (Execution, Admitted) {
+        let (lookup, quiet) = {
+            let tables = self.0.tables.read();
+            let lookup = tables.resolve(&call.name, call.agent.as_ref(), self.0.config.mode);
+            let quiet = tables.pre.is_empty() && tables.around.is_empty() && tables.guard_count == 0;
+            (lookup, quiet)
+        };
+        let collapses = lookup.collapses(&call.name, call.parent);
+        let execution = Execution::admit(call, lookup.tool);
+        let admitted = if let Some(error) = execution.argument_error() {
+            tracing::warn!(tool = execution.name(), call = %execution.id(), %error, "arguments are not lossless JSON");
+            let failure = ToolError::new("tool execution arguments must be losslessly JSON-serializable");
+            let outcome = Outcome::failure(failure);
+            if collapses { Admitted::Bare(outcome) } else { Admitted::Final(outcome) }
+        } else if execution.is_cancelled() || self.is_closed() {
+            Admitted::Final(Outcome::aborted(false))
+        } else if collapses {
+            Admitted::Bare(Outcome::failure(collapsed(execution.name())))
+        } else if quiet && self.0.config.journal.is_none() {
+            Admitted::Direct
+        } else {
+            Admitted::Staged
+        };
+        (execution, admitted)
+    }
+}
+
+fn collapsed(name: &str) -> ToolError {
+    ToolError::coded(
+        "ToolNotFoundError",
+        crate::codes::UNKNOWN_TOOL,
+        format!(
+            "unknown tool \"{name}\": only `run_code` is callable directly — call `{name}` from inside a `run_code` program instead"
+        ),
+    )
+}

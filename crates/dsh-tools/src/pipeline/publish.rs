@@ -1,0 +1,91 @@
+//! Phases 11 to 15: the finalizer, the journal, and the observers.
+
+use crate::contain::{Contained, contain};
+use crate::journal::{JournalEntry, settle_failed};
+use crate::record::CallRecord;
+use crate::run::idempotency_key;
+use crate::{Execution, Outcome, Settled, Tools};
+
+impl Tools {
+    /// Everything behind the post-execute chain, the journal included.
+    pub(super) async fn settle(&self, execution: Execution, outcome: Outcome, finalise: bool) -> Settled {
+        let mut outcome = finalised(&execution, outcome, finalise);
+        if let Some(journal) = &self.0.config.journal
+            && execution.is_journaled()
+            && let Some(entry) = self.journal_entry(&execution)
+        {
+            let settled = match contain(|| journal.settled(entry, &outcome)) {
+                Ok(future) => Contained::new(Box::pin(async move { Ok(future.await?) })).await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = settled {
+                tracing::error!(tool = execution.name(), call = %execution.id(), error = error.message(),
+                    "the journal lost an outcome");
+                outcome = Outcome::failure(settle_failed(execution.name(), &error));
+            }
+        }
+        self.announce(execution, outcome)
+    }
+
+    /// As [`settle`](Tools::settle), for calls that no journal knows of.
+    pub(super) fn publish(&self, execution: Execution, outcome: Outcome, finalise: bool) -> Settled {
+        let outcome = finalised(&execution, outcome, finalise);
+        self.announce(execution, outcome)
+    }
+
+    /// Sets the outcome and tells every observer, each on its own (T248).
+    fn announce(&self, execution: Execution, outcome: Outcome) -> Settled {
+        let first = execution.settle(outcome);
+        let settled = Settled::new(execution, || Outcome::aborted(false));
+        debug_assert!(first, "a call is settled once");
+        if first {
+            let observers = {
+                let tables = self.0.tables.read();
+                (!tables.observers.is_empty()).then(|| tables.observers.snapshot())
+            };
+            let execution = settled.execution();
+            for entry in observers.iter().flat_map(|entries| entries.iter()) {
+                if !entry.admits(execution.agent()) {
+                    continue;
+                }
+                if let Err(error) = contain(|| (entry.listener)(execution, &settled)) {
+                    tracing::warn!(
+                        "tool \"{}\" ({}): tools/result observer failed: {}",
+                        execution.name(),
+                        execution.id(),
+                        error.message()
+                    );
+                }
+            }
+        }
+        settled
+    }
+
+    pub(super) fn journal_entry(&self, execution: &Execution) -> Option<JournalEntry> {
+        let tool = self.get(execution.name(), execution.agent()).or_else(|| execution.tool().cloned())?;
+        Some(JournalEntry {
+            call: CallRecord::of(execution),
+            idempotency_key: idempotency_key(execution),
+            effect: tool.effect(),
+        })
+    }
+}
+
+/// Marks a success that concludes the turn, and lets the tool have the last word on the content (T233, T237–T243).
+fn finalised(execution: &Execution, mut outcome: Outcome, finalise: bool) -> Outcome {
+    if let Outcome::Success(success) = &mut outcome
+        && execution.is_concluded()
+    {
+        success.concludes_turn = true;
+    }
+    let finalizer = execution.tool().and_then(|tool| tool.finalizer()).filter(|_| finalise);
+    let Some(finalizer) = finalizer else { return outcome };
+    match contain(|| finalizer(execution, &outcome)).and_then(|content| content) {
+        Ok(None) => outcome,
+        Ok(Some(content)) => {
+            outcome.set_content(content);
+            outcome
+        }
+        Err(error) => Outcome::failure(error),
+    }
+}
