@@ -5,30 +5,64 @@ use std::fmt::Write as _;
 use dsh_tools::card::{CallView, ResultView, SearchView, WebView};
 use dsh_tools::{Block, DurableResult};
 
+use crate::terminal::{Paint, visible_line};
+
 /// Draws the card of a finished call. Control and bidirectional characters of foreign text are shown, not obeyed.
-pub(crate) fn draw(name: &str, pending: Option<&CallView>, result: Option<&ResultView>, durable: &DurableResult) -> String {
+pub(crate) fn draw(
+    name: &str,
+    pending: Option<&CallView>,
+    result: Option<&ResultView>,
+    durable: &DurableResult,
+    paint: Paint,
+) -> String {
     let mut out = String::new();
     let fallback = match pending {
-        Some(CallView::Generic { title, .. } | CallView::Terminal { title, .. } | CallView::Diff { title, .. }) => title,
+        Some(
+            CallView::Generic { title, .. }
+            | CallView::Terminal { title, .. }
+            | CallView::Diff { title, .. },
+        ) => title,
         None => name,
     };
     let heading = |out: &mut String, title: Option<&String>| {
-        let mark = if durable.is_error { '✗' } else { '✓' };
-        let _ = writeln!(out, "{mark} {}", visible_line(title.map_or(fallback, String::as_str)));
+        let mark = if durable.is_error {
+            paint.bad("✗")
+        } else {
+            paint.good("✓")
+        };
+        let _ = writeln!(
+            out,
+            "{mark} {}",
+            visible_line(title.map_or(fallback, String::as_str))
+        );
     };
     match result {
-        Some(ResultView::Read { title, offset, lines, total_lines, .. }) => {
+        Some(ResultView::Read {
+            title,
+            offset,
+            lines,
+            total_lines,
+            ..
+        }) => {
             heading(&mut out, title.as_ref());
             let width = lines.last().map_or(1, |line| line.number.to_string().len());
             for line in lines {
-                let _ = writeln!(out, "  {:>width$} │ {}", line.number, visible_line(&line.text));
+                let margin = paint.aside(&format!("{:>width$} │", line.number));
+                let _ = writeln!(out, "  {margin} {}", visible_line(&line.text));
             }
-            let last = lines.last().map_or(offset.saturating_sub(1), |line| line.number);
+            let last = lines
+                .last()
+                .map_or(offset.saturating_sub(1), |line| line.number);
             if last < *total_lines {
                 let _ = writeln!(out, "  … {} of {total_lines} lines", lines.len());
             }
         }
-        Some(ResultView::Terminal { title, output, exit_code, signal }) => {
+        Some(ResultView::Terminal {
+            title,
+            output,
+            exit_code,
+            signal,
+        }) => {
             heading(&mut out, title.as_ref());
             indented(&mut out, output.as_deref().unwrap_or_default());
             if let Some(code) = exit_code {
@@ -44,31 +78,56 @@ pub(crate) fn draw(name: &str, pending: Option<&CallView>, result: Option<&Resul
                 let _ = writeln!(out, "  {}", visible_line(&diff.path));
             }
         }
-        Some(ResultView::Search(SearchView::Matches { title, files, truncated, total })) => {
+        Some(ResultView::Search(SearchView::Matches {
+            title,
+            files,
+            truncated,
+            total,
+        })) => {
             heading(&mut out, title.as_ref());
             for file in files {
                 let _ = writeln!(out, "  {}", visible_line(&file.path));
                 for line in &file.matches {
-                    let _ = writeln!(out, "    {}: {}", line.line_number, visible_line(&line.line));
+                    let _ = writeln!(
+                        out,
+                        "    {}: {}",
+                        line.line_number,
+                        visible_line(&line.line)
+                    );
                 }
             }
             total_line(&mut out, *truncated, *total);
         }
-        Some(ResultView::Search(SearchView::Paths { title, paths, truncated, total })) => {
+        Some(ResultView::Search(SearchView::Paths {
+            title,
+            paths,
+            truncated,
+            total,
+        })) => {
             heading(&mut out, title.as_ref());
             for path in paths {
                 let _ = writeln!(out, "  {}", visible_line(path));
             }
             total_line(&mut out, *truncated, *total);
         }
-        Some(ResultView::Web(WebView::Search { title, sources, answer, .. })) => {
+        Some(ResultView::Web(WebView::Search {
+            title,
+            sources,
+            answer,
+            ..
+        })) => {
             heading(&mut out, title.as_ref());
             indented(&mut out, answer.as_deref().unwrap_or_default());
             for source in sources {
                 let _ = writeln!(out, "  {}", visible_line(&source.url));
             }
         }
-        Some(ResultView::Web(WebView::Fetch { title, url, status_code, .. })) => {
+        Some(ResultView::Web(WebView::Fetch {
+            title,
+            url,
+            status_code,
+            ..
+        })) => {
             heading(&mut out, title.as_ref());
             let _ = writeln!(out, "  {status_code} {}", visible_line(url));
         }
@@ -104,32 +163,5 @@ fn blocks(out: &mut String, blocks: &[Block]) {
 fn indented(out: &mut String, text: &str) {
     for line in text.lines() {
         let _ = writeln!(out, "  {}", visible_line(line));
-    }
-}
-
-/// One line of foreign text with nothing in it that a terminal would act on.
-fn visible_line(text: &str) -> String {
-    let hidden = |c: char| {
-        (c.is_control() && c != '\t')
-            || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
-    };
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if hidden(c) {
-            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-        } else {
-            out.push(c);
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_terminal_would_act_on_is_shown() {
-        assert_eq!(visible_line("a\x1b[31mb\u{202e}c\td\r"), "a\\u{1b}[31mb\\u{202e}c\td\\u{d}");
     }
 }

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dsh_context::{Fiber, Scope};
-use dsh_tools::{Effect, Execution, PreDecision, PreNext, RegistryError, Tool, ToolError, Tools, ToolsConfig};
+use dsh_tools::{
+    Effect, Execution, PreDecision, PreNext, RegistryError, Tool, ToolError, Tools, ToolsConfig,
+};
 use dsh_workspace::Workspace;
 
 use crate::exit::Failure;
@@ -20,16 +22,22 @@ pub(crate) struct Runtime {
 impl Runtime {
     /// The tools of this binary over the directory `root`, on the current tokio runtime.
     pub(crate) fn open(root: &Path) -> Result<Self, Failure> {
-        let workspace = Workspace::open(root)
-            .map_err(|error| Failure::usage(format!("cannot work in `{}`: {error}", root.display())))?;
+        let workspace = Workspace::open(root).map_err(|error| {
+            Failure::usage(format!("{error}; name a directory that exists with -C"))
+        })?;
         let spawner = Arc::new(dsh_tools::TokioSpawner::current());
         let runtime = Self {
-            tools: Tools::new(ToolsConfig { spawner: Some(spawner), ..ToolsConfig::default() }),
+            tools: Tools::new(ToolsConfig {
+                spawner: Some(spawner),
+                ..ToolsConfig::default()
+            }),
             agent: Scope::new("dsh"),
             workspace: Arc::new(workspace),
             fiber: Fiber::root("dsh"),
         };
-        runtime.compose().map_err(|error| Failure::failed(format!("cannot compose the tools: {error}")))?;
+        runtime
+            .compose()
+            .map_err(|error| Failure::failed(format!("cannot compose the tools: {error}")))?;
         Ok(runtime)
     }
 
@@ -52,7 +60,10 @@ impl Runtime {
 
 /// The tools of this binary.
 pub(crate) fn shipped(workspace: &Arc<Workspace>) -> Result<Vec<Tool>, RegistryError> {
-    Ok(vec![dsh_fs::read(workspace.clone(), dsh_fs::ReadConfig::default())?])
+    Ok(vec![dsh_fs::read(
+        workspace.clone(),
+        dsh_fs::ReadConfig::default(),
+    )?])
 }
 
 /// Tools that only look may run; others need a permission that cannot be given yet.
@@ -88,14 +99,21 @@ mod tests {
         };
         let global = runtime.tools.global(&runtime.fiber);
         global.register(tool("acts", Effect::Once)).unwrap();
-        global.register(tool("repeats", Effect::Idempotent)).unwrap();
+        global
+            .register(tool("repeats", Effect::Idempotent))
+            .unwrap();
         global.register(tool("looks", Effect::ReadOnly)).unwrap();
         let content = async |name: &str| {
-            let settled = runtime.tools.execute(Call::new("c", name, "{}", Signal::never()).agent(&runtime.agent)).await;
+            let settled = runtime
+                .tools
+                .execute(Call::new("c", name, "{}", Signal::never()).agent(&runtime.agent))
+                .await;
             settled.content().summary()
         };
         let refusal = |name| {
-            format!("Error: tool \"{name}\" is not read-only, and there is no permission rule that allows it")
+            format!(
+                "Error: tool \"{name}\" is not read-only, and there is no permission rule that allows it"
+            )
         };
         assert_eq!(content("acts").await, refusal("acts"));
         assert_eq!(content("repeats").await, refusal("repeats"));

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use crate::terminal::{Paint, visible_text};
+
 /// The exit statuses of the command line contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -17,14 +19,21 @@ pub(crate) enum Exit {
     Interrupted,
 }
 
+impl Exit {
+    /// The number that the process ends with.
+    pub(crate) const fn status(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Success => 0,
-            Exit::Failed => 1,
-            Exit::Usage => 2,
-            Exit::Interrupted => 130,
-        })
+        Self::from(exit.status())
     }
 }
 
@@ -38,20 +47,29 @@ pub(crate) struct Failure {
 impl Failure {
     /// The command line asks for something that cannot be.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self { exit: Exit::Usage, message: message.into() }
+        Self {
+            exit: Exit::Usage,
+            message: message.into(),
+        }
     }
 
     /// Something went wrong on the way.
     pub(crate) fn failed(message: impl Into<String>) -> Self {
-        Self { exit: Exit::Failed, message: message.into() }
+        Self {
+            exit: Exit::Failed,
+            message: message.into(),
+        }
     }
 
     /// Says on stderr what went wrong, and how the process ends.
-    pub(crate) fn report(self) -> ExitCode {
-        if !self.message.is_empty() {
-            // With stderr gone there is nobody left to tell.
-            let _ = writeln!(io::stderr(), "error: {self}");
-        }
+    pub(crate) fn report(self, paint: Paint) -> ExitCode {
+        // With stderr gone there is nobody left to tell.
+        let _ = writeln!(
+            io::stderr(),
+            "{} {}",
+            paint.bad("error:"),
+            visible_text(&self.message)
+        );
         self.exit.into()
     }
 }
@@ -59,16 +77,5 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
-    }
-}
-
-impl From<io::Error> for Failure {
-    /// A reader that has gone away wants no more and no complaint; any other failed write is a failure.
-    fn from(error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::BrokenPipe {
-            Self { exit: Exit::Success, message: String::new() }
-        } else {
-            Self::failed(format!("cannot write the result: {error}"))
-        }
     }
 }

@@ -10,34 +10,61 @@ mod card;
 mod command;
 mod compose;
 mod exit;
+mod hint;
 mod interrupt;
 mod logging;
 mod output;
+mod terminal;
 
+use std::ffi::OsString;
+use std::io;
 use std::process::ExitCode;
-
-use clap::Parser;
 
 use args::Dsh;
 use exit::{Exit, Failure};
+use interrupt::Interrupt;
+use terminal::Paint;
 
 fn main() -> ExitCode {
-    let dsh = match Dsh::try_parse() {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let dsh = match Dsh::from_words(&words) {
         Ok(dsh) => dsh,
-        Err(error) => {
-            // Help and version are results; everything else is a usage error. Clap prints each where it belongs.
-            let _ = error.print();
-            return if error.use_stderr() { Exit::Usage } else { Exit::Success }.into();
-        }
+        Err(error) => return said(&error),
     };
-    logging::init(&dsh.global);
-    let executor = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let ended = match executor {
-        Ok(executor) => executor.block_on(command::run(dsh)),
-        Err(error) => Err(Failure::failed(format!("cannot start: {error}"))),
-    };
-    match ended {
+    let paint = Paint::of(dsh.global.color, &io::stderr());
+    match run(dsh) {
         Ok(exit) => exit.into(),
-        Err(failure) => failure.report(),
+        Err(failure) => failure.report(paint),
+    }
+}
+
+fn run(dsh: Dsh) -> Result<Exit, Failure> {
+    logging::init(&dsh.global)?;
+    // One worker: commands block the main thread, and Ctrl-C has to be heard meanwhile.
+    let executor = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
+    let ended = executor.block_on(async {
+        let interrupt = Interrupt::watch()?;
+        command::run(dsh, &interrupt).await
+    });
+    executor.shutdown_background();
+    ended
+}
+
+/// Help and version are results; everything else that the parser says is about a wrong command line.
+fn said(error: &clap::Error) -> ExitCode {
+    let printed = error.print();
+    if error.use_stderr() {
+        return Exit::Usage.into();
+    }
+    match printed {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Failure::failed(format!("cannot write the result: {error}"))
+                .report(Paint::of(args::When::Auto, &io::stderr()))
+        }
+        _ => Exit::Success.into(),
     }
 }

@@ -1,6 +1,6 @@
 //! One global layer and one layer per scope that contributed something.
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
 use crate::scope::{Scope, ScopeId};
 

@@ -1,6 +1,8 @@
 //! Tables whose entries have unique names.
 
-use std::{collections::HashMap, error::Error, fmt, sync::Arc};
+use std::{error::Error, fmt, sync::Arc};
+
+use foldhash::{HashMap, HashMapExt};
 
 use crate::ordered::{EntryId, Iter, Ordered};
 

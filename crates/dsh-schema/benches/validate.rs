@@ -1,6 +1,10 @@
 //! The verdict of the enforced subset beside that of the `jsonschema` crate, value at hand. Prints; gates nothing.
 
-#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark prints")]
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a benchmark prints"
+)]
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -15,7 +19,9 @@ const SIMPLE: (&str, &str) = (
 
 /// A value that goes through three one-ofs.
 fn nested() -> (String, String) {
-    let mut schema = String::from(r#"{"type":"object","properties":{"id":{"type":"integer"}},"required":["id"]}"#);
+    let mut schema = String::from(
+        r#"{"type":"object","properties":{"id":{"type":"integer"}},"required":["id"]}"#,
+    );
     let mut value = String::from(r#"{"id":7}"#);
     for level in 0..3 {
         schema = format!(

@@ -28,15 +28,25 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (index, line) in std::fs::read_to_string(path)?.lines().enumerate() {
         let row = Document::parse(line)?;
         writeln!(out, "namespace Fn{index} {{")?;
-        for (field, name) in [("parameters", "Args"), ("parameters_raw", "Raw"), ("outputSchema", "Output")] {
-            let Some(schema) = row.root().get(field) else { continue };
+        for (field, name) in [
+            ("parameters", "Args"),
+            ("parameters_raw", "Raw"),
+            ("outputSchema", "Output"),
+        ] {
+            let Some(schema) = row.root().get(field) else {
+                continue;
+            };
             let schema = schema.to_document();
             let rendered = typescript::render(&schema, &format!("{name}Part"), 1);
             for (part, body) in &rendered.declarations {
                 writeln!(out, "  export type {part} = {body};")?;
             }
             writeln!(out, "  export type {name} = {};", rendered.text)?;
-            writeln!(out, "  export type {name}Inline = {};", typescript::type_of(&schema, 1))?;
+            writeln!(
+                out,
+                "  export type {name}Inline = {};",
+                typescript::type_of(&schema, 1)
+            )?;
         }
         writeln!(out, "}}")?;
     }

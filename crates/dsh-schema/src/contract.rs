@@ -32,9 +32,9 @@ impl Contract {
     pub fn subset_violations(&self) -> Vec<String> {
         match self {
             Self::Subset(_) => Vec::new(),
-            Self::Foreign(schema) => {
-                Schema::parse(schema.source()).err().map_or_else(Vec::new, |error| error.violations().to_vec())
-            }
+            Self::Foreign(schema) => Schema::parse(schema.source())
+                .err()
+                .map_or_else(Vec::new, |error| error.violations().to_vec()),
         }
     }
 
@@ -63,5 +63,39 @@ impl Contract {
             Self::Subset(schema) => schema.violations(value, root),
             Self::Foreign(schema) => schema.violations(value, root),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compile(schema: &str) -> Result<Contract, SchemaError> {
+        Contract::compile(&Document::parse(schema).expect("a document"))
+    }
+
+    #[test]
+    fn a_schema_within_the_subset_has_no_reason_to_be_foreign() {
+        let contract = compile(r#"{"type":"string"}"#).expect("a contract");
+        assert!(matches!(contract, Contract::Subset(_)));
+        assert!(contract.subset_violations().is_empty());
+    }
+
+    #[test]
+    fn a_foreign_schema_tells_why_it_is_outside_the_subset() {
+        let contract = compile(r#"{"type":"string","minLength":1}"#).expect("a contract");
+        assert!(matches!(contract, Contract::Foreign(_)));
+        let violations = contract.subset_violations();
+        assert!(
+            violations[0].starts_with("schema.minLength is not a supported keyword"),
+            "{violations:?}"
+        );
+    }
+
+    #[test]
+    fn a_refusal_names_the_word_that_nobody_enforces() {
+        let error =
+            compile(r#"{"type":"dict","properties":{"a":{"type":"float"}}}"#).expect_err("refused");
+        assert!(error.to_string().contains("\"dict\""), "{error}");
     }
 }

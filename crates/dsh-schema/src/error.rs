@@ -15,7 +15,10 @@ impl SchemaError {
     /// Makes an error of one or more violations.
     #[must_use]
     pub fn new(violations: Vec<String>) -> Self {
-        debug_assert!(!violations.is_empty(), "a schema error names at least one violation");
+        debug_assert!(
+            !violations.is_empty(),
+            "a schema error names at least one violation"
+        );
         Self { violations }
     }
 

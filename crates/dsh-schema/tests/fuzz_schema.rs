@@ -14,48 +14,86 @@ fn check(schema: &Document, value: &Document) {
         // A schema is a document as well.
         for value in [value, schema.source()] {
             let violations = schema.violations(value.root(), "value");
-            assert_eq!(schema.is_valid(value.root()), violations.is_empty(), "{schema:?} {value}");
-            assert_eq!(schema.violations_of_value(&value.to_value(), "value"), violations);
+            assert_eq!(
+                schema.is_valid(value.root()),
+                violations.is_empty(),
+                "{schema:?} {value}"
+            );
+            assert_eq!(
+                schema.violations_of_value(&value.to_value(), "value"),
+                violations
+            );
         }
     }
 }
 
 #[test]
 fn any_bytes() {
-    bolero::check!().with_type::<(Vec<u8>, Vec<u8>)>().for_each(|(schema, value)| {
-        let parse = |bytes: &[u8]| Document::parse(String::from_utf8_lossy(bytes));
-        if let (Ok(schema), Ok(value)) = (parse(schema), parse(value)) {
-            check(&schema, &value);
-        }
-    });
+    bolero::check!()
+        .with_type::<(Vec<u8>, Vec<u8>)>()
+        .for_each(|(schema, value)| {
+            let parse = |bytes: &[u8]| Document::parse(String::from_utf8_lossy(bytes));
+            if let (Ok(schema), Ok(value)) = (parse(schema), parse(value)) {
+                check(&schema, &value);
+            }
+        });
 }
 
 #[test]
 fn any_words_of_the_vocabulary() {
-    bolero::check!().with_type::<(Vec<u8>, Vec<u8>)>().for_each(|(schema, value)| {
-        let grow = |bytes: &[u8]| Document::parse(grown(&mut bytes.iter().copied(), 0)).expect("grown JSON");
-        let (schema, value) = (grow(schema), grow(value));
-        check(&schema, &value);
-        if let Ok(contract) = Contract::compile(&schema) {
-            assert_eq!(
-                contract.is_valid(value.root()),
-                contract.violations(value.root(), "").is_empty(),
-                "{contract:?} {value}"
-            );
-        }
-    });
+    bolero::check!()
+        .with_type::<(Vec<u8>, Vec<u8>)>()
+        .for_each(|(schema, value)| {
+            let grow = |bytes: &[u8]| {
+                Document::parse(grown(&mut bytes.iter().copied(), 0)).expect("grown JSON")
+            };
+            let (schema, value) = (grow(schema), grow(value));
+            check(&schema, &value);
+            if let Ok(contract) = Contract::compile(&schema) {
+                assert_eq!(
+                    contract.is_valid(value.root()),
+                    contract.violations(value.root(), "").is_empty(),
+                    "{contract:?} {value}"
+                );
+            }
+        });
 }
 
 /// JSON out of the words of schemas; bytes choose. Most of what grows has something wrong with it, but not at once.
 fn grown(bytes: &mut impl Iterator<Item = u8>, depth: usize) -> String {
     const SCALARS: [&str; 14] = [
-        "true", "false", "null", "0", "1", "1.5", "1e300", "\"\"", "\"a\"", "\"b\"", "\"object\"", "\"string\"",
-        "[\"a\"]", "{}",
+        "true",
+        "false",
+        "null",
+        "0",
+        "1",
+        "1.5",
+        "1e300",
+        "\"\"",
+        "\"a\"",
+        "\"b\"",
+        "\"object\"",
+        "\"string\"",
+        "[\"a\"]",
+        "{}",
     ];
-    const TYPES: [&str; 8] = ["object", "array", "string", "number", "integer", "boolean", "null", "json"];
+    const TYPES: [&str; 8] = [
+        "object", "array", "string", "number", "integer", "boolean", "null", "json",
+    ];
     const KEYS: [&str; 13] = [
-        "a", "b", "oneOf", "properties", "required", "additionalProperties", "items", "enum", "const", "description",
-        "default", "anyOf", "minimum",
+        "a",
+        "b",
+        "oneOf",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "enum",
+        "const",
+        "description",
+        "default",
+        "anyOf",
+        "minimum",
     ];
     let mut next = |below: usize| usize::from(bytes.next().unwrap_or_default()) % below;
     let kind = if depth < 6 { next(8) } else { 0 };
@@ -72,22 +110,45 @@ fn grown(bytes: &mut impl Iterator<Item = u8>, depth: usize) -> String {
         }
         3 => {
             let open = next(3);
-            let required = [",\"required\":[\"a\"]", ",\"required\":[\"a\",\"b\",\"a\"]", ",\"required\":true", ""][next(4)];
-            let open = ["", ",\"additionalProperties\":false", ",\"additionalProperties\":true"][open];
+            let required = [
+                ",\"required\":[\"a\"]",
+                ",\"required\":[\"a\",\"b\",\"a\"]",
+                ",\"required\":true",
+                "",
+            ][next(4)];
+            let open = [
+                "",
+                ",\"additionalProperties\":false",
+                ",\"additionalProperties\":true",
+            ][open];
             let (a, b) = (grown(bytes, depth + 1), grown(bytes, depth + 1));
-            format!("{{\"type\":\"object\",\"properties\":{{\"a\":{a},\"b\":{b}}}{required}{open}}}")
+            format!(
+                "{{\"type\":\"object\",\"properties\":{{\"a\":{a},\"b\":{b}}}{required}{open}}}"
+            )
         }
-        4 => format!("{{\"type\":\"array\",\"items\":{}}}", grown(bytes, depth + 1)),
+        4 => format!(
+            "{{\"type\":\"array\",\"items\":{}}}",
+            grown(bytes, depth + 1)
+        ),
         5 => {
             let name = TYPES[next(TYPES.len())];
-            let extra = ["", ",\"enum\":[\"a\",\"b\"]", ",\"enum\":[0,1.0,1e300]", ",\"const\":1", ",\"required\":true"];
+            let extra = [
+                "",
+                ",\"enum\":[\"a\",\"b\"]",
+                ",\"enum\":[0,1.0,1e300]",
+                ",\"const\":1",
+                ",\"required\":true",
+            ];
             format!("{{\"type\":\"{name}\"{}}}", extra[next(extra.len())])
         }
         _ => {
             let mut keys: Vec<_> = (0..next(4)).map(|_| KEYS[next(KEYS.len())]).collect();
             keys.sort_unstable();
             keys.dedup();
-            let members: Vec<_> = keys.iter().map(|key| format!("\"{key}\":{}", grown(bytes, depth + 1))).collect();
+            let members: Vec<_> = keys
+                .iter()
+                .map(|key| format!("\"{key}\":{}", grown(bytes, depth + 1)))
+                .collect();
             format!("{{{}}}", members.join(","))
         }
     }

@@ -13,14 +13,23 @@ fn refused(text: &str, kind: DocumentErrorKind, named: &str) {
 fn violations(schema: &str, value: &str) -> Vec<String> {
     let schema = Schema::parse(&Document::parse(schema).expect(schema)).expect(schema);
     let value = Document::parse(value).expect(value);
-    assert_eq!(schema.is_valid(value.root()), schema.violations(value.root(), "").is_empty());
+    assert_eq!(
+        schema.is_valid(value.root()),
+        schema.violations(value.root(), "").is_empty()
+    );
     schema.violations(value.root(), "value")
 }
 
 /// D2 overrules the rows with `1e400` and those of `number-formats`.
 #[test]
 fn numbers_that_would_be_rounded_do_not_become_documents() {
-    for text in ["1e400", "-1e400", "[1e400]", r#"{"type":"number","const":1e400}"#, r#"{"default":1e400}"#] {
+    for text in [
+        "1e400",
+        "-1e400",
+        "[1e400]",
+        r#"{"type":"number","const":1e400}"#,
+        r#"{"default":1e400}"#,
+    ] {
         refused(text, DocumentErrorKind::NumberOverflow, "1e400");
     }
     refused(
@@ -35,8 +44,14 @@ fn numbers_that_would_be_rounded_do_not_become_documents() {
 fn integers_beyond_the_doubles_stay_exact() {
     let schema = r#"{"type":"integer","const":9007199254740993}"#;
     assert!(violations(schema, "9007199254740993").is_empty());
-    assert_eq!(violations(schema, "9007199254740994"), ["\"value\" must be 9007199254740993"]);
-    assert_eq!(violations(schema, "9007199254740992"), ["\"value\" must be 9007199254740993"]);
+    assert_eq!(
+        violations(schema, "9007199254740994"),
+        ["\"value\" must be 9007199254740993"]
+    );
+    assert_eq!(
+        violations(schema, "9007199254740992"),
+        ["\"value\" must be 9007199254740993"]
+    );
 }
 
 /// D2 overrules `object-integer-keys-order`.
@@ -70,14 +85,22 @@ fn keys_that_look_like_integers_keep_their_place() {
 #[test]
 fn a_key_twice_is_refused_by_name() {
     refused(r#"{"a":"x","a":1}"#, DocumentErrorKind::DuplicateKey, "`a`");
-    refused(r#"{"type":"string","type":"integer"}"#, DocumentErrorKind::DuplicateKey, "`type`");
+    refused(
+        r#"{"type":"string","type":"integer"}"#,
+        DocumentErrorKind::DuplicateKey,
+        "`type`",
+    );
 }
 
 /// D4 overrules the generated rows.
 #[test]
 fn depth_ends_at_the_limit() {
     let nested = |levels: usize| {
-        format!("{}{{\"type\":\"string\"}}{}", "{\"type\":\"array\",\"items\":".repeat(levels), "}".repeat(levels))
+        format!(
+            "{}{{\"type\":\"string\"}}{}",
+            "{\"type\":\"array\",\"items\":".repeat(levels),
+            "}".repeat(levels)
+        )
     };
     let deepest = Document::parse(nested(MAX_DEPTH - 1)).expect("as deep as allowed");
     assert!(Schema::parse(&deepest).is_ok());

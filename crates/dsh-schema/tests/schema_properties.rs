@@ -17,9 +17,14 @@ fn scalar() -> impl Strategy<Value = Case> {
     let number = prop_oneof![
         any::<i64>().prop_map(Value::from),
         any::<u64>().prop_map(Value::from),
-        (-1e9..1e9).prop_filter("negative zero", |number| *number != 0.0).prop_map(Value::from),
+        (-1e9..1e9)
+            .prop_filter("negative zero", |number| *number != 0.0)
+            .prop_map(Value::from),
     ];
-    let integer = prop_oneof![any::<i64>().prop_map(Value::from), any::<u64>().prop_map(Value::from)];
+    let integer = prop_oneof![
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from)
+    ];
     let of = |name: &'static str| move |value: Value| (name, value);
     let scalar = prop_oneof![
         any::<String>().prop_map(Value::from).prop_map(of("string")),
@@ -28,8 +33,13 @@ fn scalar() -> impl Strategy<Value = Case> {
         any::<bool>().prop_map(Value::from).prop_map(of("boolean")),
         Just(Value::Null).prop_map(of("null")),
     ];
-    (scalar, any::<bool>(), any::<bool>(), any::<Option<String>>()).prop_map(
-        |((name, value), listed, fixed, description)| {
+    (
+        scalar,
+        any::<bool>(),
+        any::<bool>(),
+        any::<Option<String>>(),
+    )
+        .prop_map(|((name, value), listed, fixed, description)| {
             let mut spec = json!({"type": name});
             if listed {
                 spec["enum"] = json!([value, value]);
@@ -41,17 +51,19 @@ fn scalar() -> impl Strategy<Value = Case> {
                 spec["description"] = description.into();
             }
             Case { spec, value }
-        },
-    )
+        })
 }
 
 fn anything() -> impl Strategy<Value = Value> {
-    scalar().prop_map(|case| case.value).prop_recursive(4, 24, 4, |inner| {
-        prop_oneof![
-            vec(inner.clone(), 0..4).prop_map(Value::from),
-            btree_map("[a-c]?", inner, 0..4).prop_map(|members| members.into_iter().collect::<Value>()),
-        ]
-    })
+    scalar()
+        .prop_map(|case| case.value)
+        .prop_recursive(4, 24, 4, |inner| {
+            prop_oneof![
+                vec(inner.clone(), 0..4).prop_map(Value::from),
+                btree_map("[a-c]?", inner, 0..4)
+                    .prop_map(|members| members.into_iter().collect::<Value>()),
+            ]
+        })
 }
 
 /// Properties of a map: the map itself, and members that satisfy it.
@@ -67,15 +79,24 @@ fn properties(case: impl Strategy<Value = Case> + Clone) -> impl Strategy<Value 
             }
             map.insert(name, case.spec);
         }
-        Case { spec: map.into(), value: members.into() }
+        Case {
+            spec: map.into(),
+            value: members.into(),
+        }
     })
 }
 
 fn case() -> impl Strategy<Value = Case> + Clone {
     let leaf = prop_oneof![
         scalar(),
-        anything().prop_map(|value| Case { spec: json!({"type": "json"}), value }),
-        vec(anything(), 0..3).prop_map(|items| Case { spec: json!({"type": "array"}), value: items.into() }),
+        anything().prop_map(|value| Case {
+            spec: json!({"type": "json"}),
+            value
+        }),
+        vec(anything(), 0..3).prop_map(|items| Case {
+            spec: json!({"type": "array"}),
+            value: items.into()
+        }),
     ];
     leaf.prop_recursive(4, 32, 5, |inner| {
         prop_oneof![
@@ -109,7 +130,9 @@ fn document(value: &Value) -> Document {
 }
 
 fn parameters(spec: &Value) -> Schema {
-    ParameterSpec::from_json(&document(spec)).and_then(|spec| spec.compile()).unwrap_or_else(|error| panic!("{error}"))
+    ParameterSpec::from_json(&document(spec))
+        .and_then(|spec| spec.compile())
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 proptest! {

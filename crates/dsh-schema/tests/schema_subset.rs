@@ -1,5 +1,7 @@
 //! The enforced subset: which schemas are refused, with which texts, in which order.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
+
 use dsh_schema::{Document, MAX_DEPTH, Scalar, Schema, SchemaError, Shape};
 
 fn document(text: &str) -> Document {
@@ -28,7 +30,10 @@ fn check(schema: &str, expected: &[&str]) {
 /// The table of F.5.
 #[test]
 fn violations_of_schemas_are_all_reported_in_walk_order() {
-    check(r#"{"type":"string","minLength":1,"pattern":"x"}"#, &["schema.minLength …", "schema.pattern …"]);
+    check(
+        r#"{"type":"string","minLength":1,"pattern":"x"}"#,
+        &["schema.minLength …", "schema.pattern …"],
+    );
     check(
         r#"{"type":"object","properties":{"a":{"type":["string","null"]},"b":{"items":{}}},"required":["a","z"],"additionalProperties":{}}"#,
         &[
@@ -67,11 +72,17 @@ fn violations_of_schemas_are_all_reported_in_walk_order() {
     );
     check(
         r#"{"type":"integer","const":1.5,"enum":[]}"#,
-        &["schema.enum must be a non-empty array of integer values", "schema.const must be a integer value"],
+        &[
+            "schema.enum must be a non-empty array of integer values",
+            "schema.const must be a integer value",
+        ],
     );
     check(
         r#"{"description":3,"title":null}"#,
-        &["schema.description must be a string", "schema.title must be a string"],
+        &[
+            "schema.description must be a string",
+            "schema.title must be a string",
+        ],
     );
     check(
         r#"{"type":"object","enum":[1],"items":3,"const":2}"#,
@@ -88,7 +99,10 @@ fn violations_of_schemas_are_all_reported_in_walk_order() {
             "schema.required is not supported on type \"array\"",
         ],
     );
-    check(r#"{"type":"array","items":true}"#, &["schema.items must be a schema object"]);
+    check(
+        r#"{"type":"array","items":true}"#,
+        &["schema.items must be a schema object"],
+    );
     check(
         r#"{"type":"frob","properties":3}"#,
         &["schema.type must be one of object/array/string/number/integer/boolean/null"],
@@ -102,8 +116,13 @@ fn violations_of_schemas_are_all_reported_in_walk_order() {
 /// T370: nothing that is not enforced passes, whatever its value.
 #[test]
 fn foreign_keywords_are_refused_by_name() {
-    for keyword in ["$schema", "$id", "$defs", "$ref", "format", "nullable", "minItems", "allOf", "not", "Type"] {
-        check(&format!("{{\"type\":\"object\",\"{keyword}\":{{}}}}"), &[&format!("schema.{keyword} …")]);
+    for keyword in [
+        "$schema", "$id", "$defs", "$ref", "format", "nullable", "minItems", "allOf", "not", "Type",
+    ] {
+        check(
+            &format!("{{\"type\":\"object\",\"{keyword}\":{{}}}}"),
+            &[&format!("schema.{keyword} …")],
+        );
     }
     check("true", &["schema must be a schema object"]);
 }
@@ -123,10 +142,13 @@ fn required_is_checked_against_nothing_when_properties_are_malformed() {
 /// T384.
 #[test]
 fn an_object_root_is_demanded_only_of_a_schema_that_is_fine_otherwise() {
-    let object_rooted = |schema: &str| -> Result<Schema, SchemaError> { Schema::parse_object(&document(schema)) };
+    let object_rooted =
+        |schema: &str| -> Result<Schema, SchemaError> { Schema::parse_object(&document(schema)) };
     assert!(object_rooted(r#"{"type":"object"}"#).is_ok());
     assert_eq!(
-        object_rooted(r#"{"oneOf":[{"type":"object"},{"type":"object"}]}"#).unwrap_err().violations(),
+        object_rooted(r#"{"oneOf":[{"type":"object"},{"type":"object"}]}"#)
+            .unwrap_err()
+            .violations(),
         ["schema.type must be \"object\" (structured output is object-rooted)"]
     );
     let error = object_rooted(r#"{"type":"string","x":1}"#).unwrap_err();
@@ -137,7 +159,12 @@ fn an_object_root_is_demanded_only_of_a_schema_that_is_fine_otherwise() {
 /// T377: what a document cannot hold is refused where it stands.
 #[test]
 fn negative_zero_in_a_schema_is_refused_where_it_stands() {
-    let refused = |schema: serde_json::Value| Schema::parse_value(&schema).unwrap_err().violations().to_vec();
+    let refused = |schema: serde_json::Value| {
+        Schema::parse_value(&schema)
+            .unwrap_err()
+            .violations()
+            .to_vec()
+    };
     assert_eq!(
         refused(serde_json::json!({"type":"number","const":-0.0})),
         ["schema.const must be a number value"]
@@ -159,7 +186,10 @@ fn a_schema_that_is_too_deep_is_refused() {
         schema = array.into();
     }
     let error = Schema::parse_value(&schema).unwrap_err();
-    assert!(error.violations()[0].starts_with("schema is not lossless JSON: "), "{error}");
+    assert!(
+        error.violations()[0].starts_with("schema is not lossless JSON: "),
+        "{error}"
+    );
     assert!(error.to_string().contains("512"), "{error}");
 }
 
@@ -191,21 +221,39 @@ fn a_walk_sees_what_was_declared() {
     let schema = Schema::parse(&schema).unwrap();
     assert_eq!(schema.root().description(), Some("d"));
     assert_eq!(schema.root().title(), None);
-    let Shape::Object(object) = schema.root().shape() else { panic!("an object") };
+    let Shape::Object(object) = schema.root().shape() else {
+        panic!("an object")
+    };
     assert!(object.is_closed());
     let properties: Vec<_> = object.properties().collect();
     assert_eq!(
-        properties.iter().map(|property| (property.name, property.required)).collect::<Vec<_>>(),
+        properties
+            .iter()
+            .map(|property| (property.name, property.required))
+            .collect::<Vec<_>>(),
         [("a", false), ("b", true)]
     );
     assert_eq!(properties[0].node.title(), Some("t"));
-    let Shape::Scalar(scalar) = properties[0].node.shape() else { panic!("a scalar") };
+    let Shape::Scalar(scalar) = properties[0].node.shape() else {
+        panic!("a scalar")
+    };
     assert_eq!(scalar.scalar(), Scalar::Integer);
-    assert_eq!(scalar.values().iter().map(|literal| literal.json()).collect::<Vec<_>>(), ["1", "10"]);
+    assert_eq!(
+        scalar
+            .values()
+            .iter()
+            .map(|literal| literal.json())
+            .collect::<Vec<_>>(),
+        ["1", "10"]
+    );
     assert_eq!(scalar.constant().map(|literal| literal.json()), Some("1"));
-    let Shape::OneOf(branches) = properties[1].node.shape() else { panic!("a one-of") };
+    let Shape::OneOf(branches) = properties[1].node.shape() else {
+        panic!("a one-of")
+    };
     let branches: Vec<_> = branches.iter().map(|branch| branch.shape()).collect();
     assert!(matches!(branches[0], Shape::Array(None)));
-    let Shape::Array(Some(items)) = branches[1] else { panic!("an array with items") };
+    let Shape::Array(Some(items)) = branches[1] else {
+        panic!("an array with items")
+    };
     assert!(matches!(items.shape(), Shape::Any));
 }

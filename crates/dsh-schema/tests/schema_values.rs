@@ -1,5 +1,7 @@
 //! Values against schemas: verdicts, violation texts and their order.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
+
 use dsh_schema::spec::ParameterSpec;
 use dsh_schema::{Document, MAX_DEPTH, Schema};
 
@@ -14,11 +16,17 @@ fn schema(text: &str) -> Schema {
 #[track_caller]
 fn check_with(schema: &Schema, value: &str, root: &str, expected: &[&str]) {
     let (valid, violations) = match Document::parse(value) {
-        Ok(value) => (schema.is_valid(value.root()), schema.violations(value.root(), root)),
+        Ok(value) => (
+            schema.is_valid(value.root()),
+            schema.violations(value.root(), root),
+        ),
         // Negative zero: only a `serde_json` value can hold it.
         Err(_) => {
             let value = serde_json::from_str(value).unwrap();
-            (schema.is_valid_value(&value), schema.violations_of_value(&value, root))
+            (
+                schema.is_valid_value(&value),
+                schema.violations_of_value(&value, root),
+            )
         }
     };
     assert_eq!(violations, expected, "{value}");
@@ -32,7 +40,10 @@ fn check(text: &str, value: &str, expected: &[&str]) {
 
 #[track_caller]
 fn check_arguments(spec: &str, arguments: &str, expected: &[&str]) {
-    let schema = ParameterSpec::from_json(&document(spec)).unwrap().compile().unwrap();
+    let schema = ParameterSpec::from_json(&document(spec))
+        .unwrap()
+        .compile()
+        .unwrap();
     check_with(&schema, arguments, "", expected);
 }
 
@@ -49,7 +60,10 @@ fn arguments_of_the_city_specification() {
     check_arguments(
         CITY,
         r#"{"city":"x","unit":"k","days":1.5,"extra":true}"#,
-        &["\"unit\" must be one of [\"c\",\"f\"]", "\"days\" must be an integer"],
+        &[
+            "\"unit\" must be one of [\"c\",\"f\"]",
+            "\"days\" must be an integer",
+        ],
     );
     check_arguments(
         CITY,
@@ -99,10 +113,26 @@ fn arguments_of_other_specifications() {
             "\"o.y\" is not a declared property (additionalProperties: false)",
         ],
     );
-    check_arguments(r#"{"n":{"type":"number"}}"#, r#"{"n":-0}"#, &["\"n\" must be a finite JSON number"]);
-    check_arguments(r#"{"i":{"type":"integer"}}"#, r#"{"i":-0}"#, &["\"i\" must be an integer"]);
-    check_arguments(r#"{"j":{"type":"json"}}"#, r#"{"j":-0}"#, &["\"j\" must be a lossless JSON value"]);
-    check_arguments("{}", r#"{"z":-0}"#, &["\"arguments\" must be a lossless JSON object"]);
+    check_arguments(
+        r#"{"n":{"type":"number"}}"#,
+        r#"{"n":-0}"#,
+        &["\"n\" must be a finite JSON number"],
+    );
+    check_arguments(
+        r#"{"i":{"type":"integer"}}"#,
+        r#"{"i":-0}"#,
+        &["\"i\" must be an integer"],
+    );
+    check_arguments(
+        r#"{"j":{"type":"json"}}"#,
+        r#"{"j":-0}"#,
+        &["\"j\" must be a lossless JSON value"],
+    );
+    check_arguments(
+        "{}",
+        r#"{"z":-0}"#,
+        &["\"arguments\" must be a lossless JSON object"],
+    );
     check_arguments(
         r#"{"l":{"type":"array"}}"#,
         r#"{"l":[1,-0]}"#,
@@ -126,7 +156,10 @@ fn outputs() {
     check(
         r#"{"type":"array","items":{"type":"object","properties":{"k":{"type":"boolean"}},"required":["k"]}}"#,
         r#"[{"k":true},{},{"k":0}]"#,
-        &["missing required property \"value[1].k\"", "\"value[2].k\" must be a boolean"],
+        &[
+            "missing required property \"value[1].k\"",
+            "\"value[2].k\" must be a boolean",
+        ],
     );
     check(
         r#"{"oneOf":[{"type":"object"},{}]}"#,
@@ -144,7 +177,11 @@ fn outputs() {
 #[test]
 fn overlapping_branches_are_counted() {
     let one_of = r#"{"oneOf":[{"type":"number"},{"type":"integer"}]}"#;
-    check(one_of, "1", &["\"value\" must match exactly one oneOf branch (matched 2)"]);
+    check(
+        one_of,
+        "1",
+        &["\"value\" must match exactly one oneOf branch (matched 2)"],
+    );
     check(one_of, "1.5", &[]);
 }
 
@@ -156,7 +193,11 @@ fn numbers_are_compared_by_value_and_exactly() {
         check(r#"{"type":"number","const":1}"#, value, &[]);
     }
     check(r#"{"type":"integer"}"#, "1e21", &[]);
-    check(r#"{"type":"integer","const":9007199254740993}"#, "9007199254740993", &[]);
+    check(
+        r#"{"type":"integer","const":9007199254740993}"#,
+        "9007199254740993",
+        &[],
+    );
     check(
         r#"{"type":"integer","const":9007199254740993}"#,
         "9007199254740992",
@@ -182,7 +223,11 @@ fn a_scalar_reports_its_first_failing_check_only() {
     check(both, "\"c\"", &["\"value\" must be one of [\"a\",\"b\"]"]);
     check(both, "\"b\"", &["\"value\" must be \"a\""]);
     check(both, "\"a\"", &[]);
-    check(r#"{"type":"boolean","enum":[true],"const":true}"#, "false", &["\"value\" must be one of [true]"]);
+    check(
+        r#"{"type":"boolean","enum":[true],"const":true}"#,
+        "false",
+        &["\"value\" must be one of [true]"],
+    );
     check(r#"{"type":"null","const":null}"#, "null", &[]);
 }
 
@@ -210,8 +255,10 @@ fn the_order_within_an_object() {
 fn properties_are_found_in_any_order() {
     for count in [1_usize, 2, 11, 12, 40] {
         let names: Vec<_> = (0..count).map(|index| format!("p{index}")).collect();
-        let properties: Vec<_> =
-            names.iter().map(|name| format!("\"{name}\":{{\"type\":\"string\"}}")).collect();
+        let properties: Vec<_> = names
+            .iter()
+            .map(|name| format!("\"{name}\":{{\"type\":\"string\"}}"))
+            .collect();
         let required: Vec<_> = names.iter().map(|name| format!("\"{name}\"")).collect();
         let schema = schema(&format!(
             r#"{{"type":"object","additionalProperties":false,"properties":{{{}}},"required":[{}]}}"#,
@@ -224,7 +271,17 @@ fn properties_are_found_in_any_order() {
         };
         assert!(schema.is_valid(value(&mut names.iter()).root()));
         assert!(schema.is_valid(value(&mut names.iter().rev()).root()));
-        assert!(schema.is_valid(value(&mut names.iter().skip(count / 2).chain(names.iter().take(count / 2))).root()));
+        assert!(
+            schema.is_valid(
+                value(
+                    &mut names
+                        .iter()
+                        .skip(count / 2)
+                        .chain(names.iter().take(count / 2))
+                )
+                .root()
+            )
+        );
         assert!(!schema.is_valid(value(&mut names.iter().skip(1)).root()));
         let undeclared = "q".to_owned();
         assert!(!schema.is_valid(value(&mut names.iter().chain([&undeclared])).root()));
@@ -251,10 +308,16 @@ fn any_string_is_a_property_name() {
 #[test]
 fn paths_under_the_empty_label() {
     check_with(
-        &schema(r#"{"type":"array","items":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}}"#),
+        &schema(
+            r#"{"type":"array","items":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}}"#,
+        ),
         r#"[{"a":1},{},3]"#,
         "",
-        &["\"[0].a\" must be a string", "missing required property \"[1].a\"", "\"[2]\" must be an object"],
+        &[
+            "\"[0].a\" must be a string",
+            "missing required property \"[1].a\"",
+            "\"[2]\" must be an object",
+        ],
     );
 }
 
@@ -280,7 +343,12 @@ fn the_deepest_schema_and_value_need_little_stack() {
         let value = document(&("[".repeat(levels - 1) + "1" + &"]".repeat(levels - 1)));
         assert_eq!(schema.violations(value.root(), "").len(), 1);
     };
-    std::thread::Builder::new().stack_size(512 * 1024).spawn(check).unwrap().join().unwrap();
+    std::thread::Builder::new()
+        .stack_size(512 * 1024)
+        .spawn(check)
+        .unwrap()
+        .join()
+        .unwrap();
 }
 
 /// T352: a value that is deeper than any document is a violation, not an overflow.
@@ -290,5 +358,8 @@ fn a_value_without_a_depth_limit_is_not_lossless() {
     for _ in 0..=MAX_DEPTH {
         value = serde_json::Value::Array(vec![value]);
     }
-    assert_eq!(schema("{}").violations_of_value(&value, "value"), ["\"value\" must be a lossless JSON value"]);
+    assert_eq!(
+        schema("{}").violations_of_value(&value, "value"),
+        ["\"value\" must be a lossless JSON value"]
+    );
 }

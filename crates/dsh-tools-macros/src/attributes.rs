@@ -56,7 +56,10 @@ impl ParameterAttributes {
             let kept = attribute.clone();
             if attribute.path().is_ident("state") {
                 attribute.meta.require_path_only().map_err(|_| {
-                    Error::new_spanned(attribute, "`#[state]` stands alone: write it without a value")
+                    Error::new_spanned(
+                        attribute,
+                        "`#[state]` stands alone: write it without a value",
+                    )
                 })?;
                 sorted.state = Some(kept);
             } else if attribute.path().is_ident("doc") {
@@ -84,10 +87,16 @@ fn is_any(attribute: &Attribute, names: &[&str]) -> bool {
 /// The text of a doc comment; `None` without one.
 pub(crate) fn documentation(attributes: &[Attribute]) -> Result<Option<String>> {
     let mut lines = Vec::new();
-    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("doc")) {
+    for attribute in attributes
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("doc"))
+    {
         match &attribute.meta {
             Meta::NameValue(pair) => match &pair.value {
-                Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => lines.push(text.value()),
+                Expr::Lit(ExprLit {
+                    lit: Lit::Str(text),
+                    ..
+                }) => lines.push(text.value()),
                 other => {
                     return Err(Error::new_spanned(
                         other,

@@ -4,9 +4,18 @@
 ///
 /// Line breaks of a source file mean nothing to a model and cost tokens. Lists, tables, quotations and code keep theirs.
 pub(crate) fn of_lines<'a>(lines: impl IntoIterator<Item = &'a str>) -> String {
-    let lines: Vec<&str> = lines.into_iter().flat_map(|line| line.split('\n')).map(str::trim_end).collect();
+    let lines: Vec<&str> = lines
+        .into_iter()
+        .flat_map(|line| line.split('\n'))
+        .map(str::trim_end)
+        .collect();
     let indent = |line: &&str| line.len() - line.trim_start().len();
-    let common = lines.iter().filter(|line| !line.is_empty()).map(indent).min().unwrap_or(0);
+    let common = lines
+        .iter()
+        .filter(|line| !line.is_empty())
+        .map(indent)
+        .min()
+        .unwrap_or(0);
     let mut text = String::new();
     let mut fenced = false;
     let mut joinable = false;
@@ -43,8 +52,12 @@ fn continues(line: &str) -> bool {
     let numbered = line
         .trim_start_matches(|c: char| c.is_ascii_digit())
         .strip_prefix(['.', ')'])
-        .is_some_and(|rest| rest.starts_with(' ') && line.starts_with(|c: char| c.is_ascii_digit()));
-    let marked = ["- ", "* ", "+ ", "|", ">"].iter().any(|mark| line.starts_with(mark));
+        .is_some_and(|rest| {
+            rest.starts_with(' ') && line.starts_with(|c: char| c.is_ascii_digit())
+        });
+    let marked = ["- ", "* ", "+ ", "|", ">"]
+        .iter()
+        .any(|mark| line.starts_with(mark));
     !(line.is_empty() || numbered || marked)
 }
 
@@ -68,15 +81,27 @@ mod tests {
 
     #[test]
     fn lists_tables_and_code_keep_their_lines() {
-        check("Modes:\n- one\n  more\n- two\n1. three", "Modes:\n- one more\n- two\n1. three");
-        check("| a | b |\n|---|---|\n| 1 | 2 |", "| a | b |\n|---|---|\n| 1 | 2 |");
-        check("Like\n```\n# not a heading\n  b\n```\nand\nso on", "Like\n```\n# not a heading\n  b\n```\nand so on");
+        check(
+            "Modes:\n- one\n  more\n- two\n1. three",
+            "Modes:\n- one more\n- two\n1. three",
+        );
+        check(
+            "| a | b |\n|---|---|\n| 1 | 2 |",
+            "| a | b |\n|---|---|\n| 1 | 2 |",
+        );
+        check(
+            "Like\n```\n# not a heading\n  b\n```\nand\nso on",
+            "Like\n```\n# not a heading\n  b\n```\nand so on",
+        );
     }
 
     #[test]
     fn what_follows_a_heading_is_for_rust_readers() {
         check("Read.\n\n# Notes\n\nNot for a model.", "Read.");
-        check("Find #tags.\n#hash is no heading", "Find #tags. #hash is no heading");
+        check(
+            "Find #tags.\n#hash is no heading",
+            "Find #tags. #hash is no heading",
+        );
     }
 
     #[test]

@@ -12,18 +12,31 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
         "m" => 60_000,
         "h" => 3_600_000,
         "" if !number.is_empty() => {
-            return Err(format!("the timeout \"{text}\" has no unit: write \"{text}ms\" or \"{text}s\""));
+            return Err(format!(
+                "the timeout \"{text}\" has no unit: write \"{text}ms\" or \"{text}s\""
+            ));
         }
-        _ => return Err(format!("the timeout \"{text}\" cannot be read: write {FORM}")),
+        _ => {
+            return Err(format!(
+                "the timeout \"{text}\" cannot be read: write {FORM}"
+            ));
+        }
     };
     if number.is_empty() {
-        return Err(format!("the timeout \"{text}\" has no number: write {FORM}"));
+        return Err(format!(
+            "the timeout \"{text}\" has no number: write {FORM}"
+        ));
     }
     let number: Option<u64> = number.parse().ok();
     match number.and_then(|number| number.checked_mul(factor)) {
-        Some(0) => Err("a timeout of zero would end every call: give at least \"1ms\", or leave `timeout` out".to_owned()),
+        Some(0) => Err(
+            "a timeout of zero would end every call: give at least \"1ms\", or leave `timeout` out"
+                .to_owned(),
+        ),
         Some(limit) => Ok(limit),
-        None => Err(format!("the timeout \"{text}\" is too long: leave `timeout` out for a tool without a limit")),
+        None => Err(format!(
+            "the timeout \"{text}\" is too long: leave `timeout` out for a tool without a limit"
+        )),
     }
 }
 
@@ -33,7 +46,13 @@ mod tests {
 
     #[test]
     fn limits_are_whole_numbers_with_a_unit() {
-        for (text, limit) in [("1ms", 1), ("30s", 30_000), ("5m", 300_000), ("2h", 7_200_000), ("007s", 7_000)] {
+        for (text, limit) in [
+            ("1ms", 1),
+            ("30s", 30_000),
+            ("5m", 300_000),
+            ("2h", 7_200_000),
+            ("007s", 7_000),
+        ] {
             assert_eq!(parse(text), Ok(limit), "{text}");
         }
     }

@@ -16,7 +16,9 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let options = syn::parse2::<Options>(options);
     let runtime = options.as_ref().map(Options::runtime).ok();
     let result = match (options, Function::parse(item.clone())) {
-        (Ok(options), Ok(function)) => Expansion::new(options, function).map(|expansion| expansion.write()),
+        (Ok(options), Ok(function)) => {
+            Expansion::new(options, function).map(|expansion| expansion.write())
+        }
         (Ok(_), Err(error)) | (Err(error), Ok(_)) => Err(error),
         (Err(mut error), Err(more)) => {
             error.combine(more);
@@ -36,7 +38,12 @@ fn stand_in(item: TokenStream, runtime: Option<Path>) -> Option<TokenStream> {
     let runtime = runtime.unwrap_or_else(|| Options::default().runtime());
     let (visibility, name) = (&function.vis, &function.sig.ident);
     let state = function.sig.inputs.iter().filter_map(|input| match input {
-        FnArg::Typed(typed) if typed.attrs.iter().any(|attribute| attribute.path().is_ident("state")) => {
+        FnArg::Typed(typed)
+            if typed
+                .attrs
+                .iter()
+                .any(|attribute| attribute.path().is_ident("state")) =>
+        {
             let ty = &typed.ty;
             Some(quote!(_: #ty))
         }
@@ -79,28 +86,71 @@ impl Expansion {
             .args
             .clone()
             .unwrap_or_else(|| (Visibility::Inherited, arguments_name(&function.name)));
-        Ok(Self { runtime: options.runtime(), options, function, description, arguments, arguments_visibility })
+        Ok(Self {
+            runtime: options.runtime(),
+            options,
+            function,
+            description,
+            arguments,
+            arguments_visibility,
+        })
     }
 
     fn write(&self) -> TokenStream {
-        let arguments = self.write_arguments();
         let maker = self.write_maker();
-        quote!(#arguments #maker)
+        let arguments = self.write_arguments();
+        // The maker comes first, so that its messages do: they say more than those of the derives.
+        quote!(#maker #arguments)
+    }
+
+    /// Asks of types what the rest will ask of them, in words that name the tool.
+    fn write_checks(&self) -> impl Iterator<Item = TokenStream> {
+        let Self {
+            runtime, function, ..
+        } = self;
+        let tool = &function.name;
+        function
+            .parameters
+            .iter()
+            .filter_map(move |Parameter { role, ty, .. }| {
+                let check = match role {
+                    // With an attribute, serde may ask for less.
+                    Role::Argument { attributes, .. } if attributes.is_empty() => quote!(argument),
+                    Role::State => quote!(state),
+                    Role::Argument { .. } | Role::Context => return None,
+                };
+                Some(quote_spanned!(ty.span()=> #runtime::__private::#check::<#tool, #ty>();))
+            })
     }
 
     fn write_arguments(&self) -> TokenStream {
-        let Self { runtime, arguments, arguments_visibility: visibility, .. } = self;
+        let Self {
+            runtime,
+            arguments,
+            arguments_visibility: visibility,
+            ..
+        } = self;
         let cfg = &self.function.attributes.cfg;
         let container = &self.function.attributes.container;
-        let path = |name: &str| LitStr::new(&format!("{}::__private::{name}", spelled(runtime)), Span::call_site());
+        let path = |name: &str| {
+            LitStr::new(
+                &format!("{}::__private::{name}", spelled(runtime)),
+                Span::call_site(),
+            )
+        };
         let (serde, schemars) = (path("serde"), path("schemars"));
-        let fields = self.function.parameters.iter().filter_map(|parameter| match &parameter.role {
-            Role::Argument { description, attributes } => {
-                let (name, ty) = (&parameter.name, &parameter.ty);
-                let description = description.iter();
-                Some(quote!(#(#[doc = #description])* #(#attributes)* #visibility #name: #ty))
+        let fields = self.function.parameters.iter().filter_map(|parameter| {
+            match &parameter.role {
+                Role::Argument {
+                    description,
+                    attributes,
+                } => {
+                    let (name, ty) = (&parameter.name, &parameter.ty);
+                    let description = description.iter();
+                    Some(quote!(#(#[doc = #description])* #(#attributes)* #visibility #name: #ty))
+                }
+                Role::State | Role::Context => None,
             }
-            Role::State | Role::Context => None,
         });
         // No doc comment: a schema would carry it, and a model has the tool's description already.
         quote! {
@@ -117,21 +167,41 @@ impl Expansion {
     }
 
     fn write_maker(&self) -> TokenStream {
-        let Self { runtime, arguments, description, function, options, .. } = self;
-        let Function { name, visibility, attributes, returns, block, .. } = function;
-        let (maker_attributes, cfg, body_attributes) = (&attributes.maker, &attributes.cfg, &attributes.body);
-        let errors = function.description.iter().map(|_| {
-            "\n# Errors\n\nThe arguments or the output have a schema that cannot be enforced, or the time limit is zero."
-        });
+        let Self {
+            runtime,
+            arguments,
+            description,
+            function,
+            options,
+            ..
+        } = self;
+        let Function {
+            name,
+            visibility,
+            attributes,
+            returns,
+            block,
+            ..
+        } = function;
+        let (maker_attributes, cfg, body_attributes) =
+            (&attributes.maker, &attributes.cfg, &attributes.body);
+        // A public function that can fail says how, unless the author has said so already.
+        let documents_errors = maker_attributes
+            .iter()
+            .any(|attribute| attribute.to_token_stream().to_string().contains("# Errors"));
+        let errors = (!documents_errors && function.description.is_some()).then_some(
+            "\n# Errors\n\nThe arguments or the output have a schema that cannot be enforced, or the time limit is zero.",
+        );
+        let errors = errors.iter();
         let state = function.state().map(|parameter| {
             let (name, ty) = (&parameter.name, &parameter.ty);
             quote!(#name: #ty)
         });
-        let state_checks = function.state().map(|parameter| {
-            let ty = &parameter.ty;
-            quote_spanned!(ty.span()=> #runtime::__private::state::<#name, #ty>();)
-        });
-        let inputs = function.parameters.iter().map(|parameter| &parameter.of_body);
+        let checks = self.write_checks();
+        let inputs = function
+            .parameters
+            .iter()
+            .map(|parameter| &parameter.of_body);
         let value = &function.output.value;
         let tool_name = match &options.name {
             Some(name) => name.clone(),
@@ -139,7 +209,10 @@ impl Expansion {
         };
         let builder = builder();
         let settings = self.settings();
-        let callbacks = options.callbacks.iter().map(|callback| self.write_callback(callback));
+        let callbacks = options
+            .callbacks
+            .iter()
+            .map(|callback| self.write_callback(callback));
         let body = self.write_body();
         quote! {
             #(#maker_attributes)*
@@ -155,7 +228,7 @@ impl Expansion {
                 #[allow(clippy::too_many_arguments, clippy::unused_async)]
                 async fn #name(#(#inputs),*) #returns #block
 
-                #(#state_checks)*
+                #(#checks)*
                 let #builder = #runtime::Tool::new(#tool_name, #description).args::<#arguments>();
                 let #builder = #runtime::__private::output::<#name, #arguments, #value>(#builder);
                 #settings
@@ -199,8 +272,18 @@ impl Expansion {
     }
 
     fn write_callback(&self, callback: &Callback) -> TokenStream {
-        let Self { runtime, arguments, function, .. } = self;
-        let (method, builder, tool, output) = (&callback.name, builder(), &function.name, &function.output.value);
+        let Self {
+            runtime,
+            arguments,
+            function,
+            ..
+        } = self;
+        let (method, builder, tool, output) = (
+            &callback.name,
+            builder(),
+            &function.name,
+            &function.output.value,
+        );
         let value = self.with_state(&callback.value);
         if method == "render" || method == "presentation_meta" {
             quote! {
@@ -223,41 +306,65 @@ impl Expansion {
             return callback.to_token_stream();
         }
         quote! {{
-            #(let #named = ::core::clone::Clone::clone(&#named);)*
+            #(#[allow(unused_variables)] let #named = ::core::clone::Clone::clone(&#named);)*
             #callback
         }}
     }
 
     fn write_body(&self) -> TokenStream {
-        let Self { runtime, arguments: ty, function, .. } = self;
+        let Self {
+            runtime,
+            arguments: ty,
+            function,
+            ..
+        } = self;
         let arguments = Ident::new("arguments", Span::mixed_site());
         let context = Ident::new("cx", Span::mixed_site());
-        let values = function.parameters.iter().map(|Parameter { role, name, .. }| match role {
-            Role::Argument { .. } => quote!(#arguments.#name),
-            Role::State => quote!(::core::clone::Clone::clone(&#name)),
-            Role::Context => context.to_token_stream(),
-        });
+        let values = function
+            .parameters
+            .iter()
+            .map(|Parameter { role, name, .. }| match role {
+                Role::Argument { .. } => quote!(#arguments.#name),
+                Role::State => quote!(::core::clone::Clone::clone(&#name)),
+                Role::Context => context.to_token_stream(),
+            });
         let name = &function.name;
         let future = quote!(#name(#(#values),*));
-        let future = match function.output.failure {
+        let future = match &function.output.failure {
             // Handed on as it is: a future around it would make it twice as big.
             Failing::AsIs => future,
             Failing::Never => quote!({
                 let future = #future;
                 async move { ::core::result::Result::Ok(future.await) }
             }),
-            Failing::Converted => {
+            Failing::Converted(error) => {
                 let value = &function.output.value;
+                let error = error
+                    .as_ref()
+                    .map_or_else(|| quote!(_), ToTokens::to_token_stream);
                 quote!({
                     let future = #future;
-                    async move { #runtime::__private::settle::<#name, #value, _>(future.await) }
+                    async move { #runtime::__private::settle::<#name, #value, #error>(future.await) }
                 })
             }
         };
         // A parameter that the body does not take is not bound, or it would be reported as unused.
-        let takes = |wanted: fn(&Role) -> bool| function.parameters.iter().any(|parameter| wanted(&parameter.role));
-        let arguments = if takes(|role| matches!(role, Role::Argument { .. })) { quote!(#arguments) } else { quote!(_) };
-        let context = if takes(|role| matches!(role, Role::Context)) { quote!(#context) } else { quote!(_) };
+        let takes = |wanted: fn(&Role) -> bool| {
+            function
+                .parameters
+                .iter()
+                .any(|parameter| wanted(&parameter.role))
+        };
+        let arguments = if takes(|role| matches!(role, Role::Argument { .. })) {
+            quote!(#arguments)
+        } else {
+            quote!(_)
+        };
+        let context = if takes(|role| matches!(role, Role::Context)) {
+            quote!(#context)
+        } else {
+            quote!(_)
+        };
         quote!(move |#arguments: #ty, #context: #runtime::RunContext| #future)
     }
 }
@@ -288,7 +395,9 @@ fn mentions(tokens: TokenStream, name: &Ident) -> bool {
     tokens.into_iter().any(|token| match token {
         proc_macro2::TokenTree::Ident(ident) => ident == *name,
         proc_macro2::TokenTree::Group(group) => mentions(group.stream(), name),
-        proc_macro2::TokenTree::Literal(literal) => literal.to_string().contains(&name.to_string()),
+        proc_macro2::TokenTree::Literal(literal) => {
+            literal.to_string().contains(&format!("{{{name}"))
+        }
         proc_macro2::TokenTree::Punct(_) => false,
     })
 }

@@ -2,7 +2,10 @@
 
 use proc_macro2::{Span, TokenStream};
 use syn::spanned::Spanned;
-use syn::{Block, Error, GenericArgument, Ident, ItemFn, PathArguments, Result, ReturnType, Type, Visibility};
+use syn::{
+    Block, Error, GenericArgument, Ident, ItemFn, PathArguments, Result, ReturnType, Type,
+    Visibility,
+};
 
 use crate::attributes::{FunctionAttributes, documentation};
 use crate::parameter::{Parameter, Role};
@@ -28,26 +31,39 @@ pub(crate) struct Output {
 }
 
 /// How the function fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failing {
     /// Not at all.
     Never,
     /// With a `ToolError`.
     AsIs,
-    /// With an error that has to be converted.
-    Converted,
+    /// With an error that has to be converted; its type, unless an alias of `Result` hides it.
+    Converted(Option<Box<Type>>),
 }
 
 impl Function {
     pub(crate) fn parse(item: TokenStream) -> Result<Self> {
-        let span = item.clone().into_iter().next().map_or_else(Span::call_site, |token| token.span());
-        let function: ItemFn = syn::parse2(item)
-            .map_err(|error| Error::new(span, format!("`#[tool]` goes on an `async fn` with a body ({error})")))?;
+        let span = item
+            .clone()
+            .into_iter()
+            .next()
+            .map_or_else(Span::call_site, |token| token.span());
+        let function: ItemFn = syn::parse2(item).map_err(|error| {
+            Error::new(
+                span,
+                format!("`#[tool]` goes on an `async fn` with a body ({error})"),
+            )
+        })?;
         Self::read(function)
     }
 
     fn read(function: ItemFn) -> Result<Self> {
-        let ItemFn { attrs, vis, sig, block, .. } = function;
+        let ItemFn {
+            attrs,
+            vis,
+            sig,
+            block,
+            ..
+        } = function;
         let mut errors = Errors::default();
         if sig.asyncness.is_none() {
             errors.push(Error::new(
@@ -56,13 +72,22 @@ impl Function {
             ));
         }
         if let Some(constness) = sig.constness {
-            errors.push(Error::new(constness.span, "a tool runs when it is called: remove `const`"));
+            errors.push(Error::new(
+                constness.span,
+                "a tool runs when it is called: remove `const`",
+            ));
         }
         if let Some(abi) = &sig.abi {
-            errors.push(Error::new_spanned(abi, "a tool is called by the pipeline only: remove `extern`"));
+            errors.push(Error::new_spanned(
+                abi,
+                "a tool is called by the pipeline only: remove `extern`",
+            ));
         }
         if let Some(variadic) = &sig.variadic {
-            errors.push(Error::new_spanned(variadic, "a tool has named arguments: take a `Vec` in place of `...`"));
+            errors.push(Error::new_spanned(
+                variadic,
+                "a tool has named arguments: take a `Vec` in place of `...`",
+            ));
         }
         if !sig.generics.params.is_empty() {
             errors.push(Error::new_spanned(
@@ -71,7 +96,10 @@ impl Function {
                  makes a tool with `Tool::new`",
             ));
         } else if let Some(clause) = &sig.generics.where_clause {
-            errors.push(Error::new_spanned(clause, "a tool cannot be generic: remove the `where` clause"));
+            errors.push(Error::new_spanned(
+                clause,
+                "a tool cannot be generic: remove the `where` clause",
+            ));
         }
         let mut parameters = Vec::new();
         for input in &sig.inputs {
@@ -80,8 +108,15 @@ impl Function {
                 Err(error) => errors.push(error),
             }
         }
-        for parameter in parameters.iter().filter(|parameter| matches!(parameter.role, Role::Context)).skip(1) {
-            errors.push(Error::new_spanned(&parameter.of_body, "a body has one `RunContext`: remove this one"));
+        for parameter in parameters
+            .iter()
+            .filter(|parameter| matches!(parameter.role, Role::Context))
+            .skip(1)
+        {
+            errors.push(Error::new_spanned(
+                &parameter.of_body,
+                "a body has one `RunContext`: remove this one",
+            ));
         }
         for parameter in &parameters {
             if matches!(parameter.role, Role::State) && parameter.name == sig.ident {
@@ -95,7 +130,10 @@ impl Function {
         let description = errors.keep(documentation(&attrs));
         errors.finish()?;
         let (Some(output), Some(description)) = (output, description) else {
-            return Err(Error::new(sig.ident.span(), "`#[tool]` cannot read this function"));
+            return Err(Error::new(
+                sig.ident.span(),
+                "`#[tool]` cannot read this function",
+            ));
         };
         Ok(Self {
             attributes: FunctionAttributes::sort(attrs),
@@ -111,7 +149,9 @@ impl Function {
 
     /// The parameters that are given when the tool is made.
     pub(crate) fn state(&self) -> impl Iterator<Item = &Parameter> {
-        self.parameters.iter().filter(|parameter| matches!(parameter.role, Role::State))
+        self.parameters
+            .iter()
+            .filter(|parameter| matches!(parameter.role, Role::State))
     }
 }
 
@@ -119,20 +159,24 @@ impl Output {
     fn of(returns: &ReturnType) -> Result<Self> {
         let ty = match returns {
             ReturnType::Default => {
-                return Ok(Self { value: syn::parse_quote!(()), failure: Failing::Never });
+                return Ok(Self {
+                    value: syn::parse_quote!(()),
+                    failure: Failing::Never,
+                });
             }
             ReturnType::Type(_, ty) => ungrouped(ty),
         };
-        if let Type::ImplTrait(_) = ty {
+        let (value, failure) = result_arguments(ty).unwrap_or((ty, Failing::Never));
+        if let Type::ImplTrait(_) = ungrouped(value) {
             return Err(Error::new(
-                ty.span(),
+                value.span(),
                 "the output contract comes from the type of the value: name one in place of `impl …`",
             ));
         }
-        match result_arguments(ty) {
-            Some((value, failure)) => Ok(Self { value: value.clone(), failure }),
-            None => Ok(Self { value: ty.clone(), failure: Failing::Never }),
-        }
+        Ok(Self {
+            value: value.clone(),
+            failure,
+        })
     }
 }
 
@@ -147,18 +191,32 @@ fn ungrouped(ty: &Type) -> &Type {
 /// The value's type of a `Result<T, E>` or of an alias with the error built in, and how it fails.
 fn result_arguments(ty: &Type) -> Option<(&Type, Failing)> {
     let Type::Path(path) = ty else { return None };
-    let last = path.path.segments.last().filter(|last| last.ident == "Result")?;
-    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    let last = path
+        .path
+        .segments
+        .last()
+        .filter(|last| last.ident == "Result")?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+        return None;
+    };
     let mut types = arguments.args.iter().filter_map(|argument| match argument {
         GenericArgument::Type(ty) => Some(ty),
         _ => None,
     });
     let value = types.next()?;
-    let as_is = types.next().is_some_and(|error| match ungrouped(error) {
-        Type::Path(path) => path.path.segments.last().is_some_and(|last| last.ident == "ToolError"),
-        _ => false,
-    });
-    Some((value, if as_is { Failing::AsIs } else { Failing::Converted }))
+    let failure = match types.next().map(ungrouped) {
+        Some(Type::Path(path))
+            if path
+                .path
+                .segments
+                .last()
+                .is_some_and(|last| last.ident == "ToolError") =>
+        {
+            Failing::AsIs
+        }
+        error => Failing::Converted(error.cloned().map(Box::new)),
+    };
+    Some((value, failure))
 }
 
 /// All mistakes of one function at once.

@@ -11,7 +11,7 @@
 //! 2. Every mistake that can be seen in the source is reported at its place, with what to do about it.
 //! 3. The text a model reads is the doc comment, in one form for the tool and for its arguments.
 //!
-//! Start reading at [`tool`], then [`function`], [`options`] and [`expansion`].
+//! Start reading at [`macro@tool`], then the modules `function`, `options` and `expansion`.
 
 mod attributes;
 mod description;

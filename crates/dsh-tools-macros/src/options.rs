@@ -68,19 +68,28 @@ impl Parse for Options {
         let mut seen: Vec<Ident> = Vec::new();
         while !input.is_empty() {
             let option = input.call(Ident::parse_any).map_err(|_| {
-                Error::new(input.span(), format!("an option of `#[tool]` starts with its name: one of {KNOWN}"))
+                Error::new(
+                    input.span(),
+                    format!("an option of `#[tool]` starts with its name: one of {KNOWN}"),
+                )
             })?;
             if seen.contains(&option) {
-                return Err(Error::new(option.span(), format!("`{option}` is given twice: remove one")));
+                return Err(Error::new(
+                    option.span(),
+                    format!("`{option}` is given twice: remove one"),
+                ));
             }
             options.read(&option, input)?;
             seen.push(option);
             if input.is_empty() {
                 break;
             }
-            input
-                .parse::<Token![,]>()
-                .map_err(|_| Error::new(input.span(), "options are separated by commas: put one here"))?;
+            input.parse::<Token![,]>().map_err(|_| {
+                Error::new(
+                    input.span(),
+                    "options are separated by commas: put one here",
+                )
+            })?;
         }
         options.check(&seen)?;
         Ok(options)
@@ -135,24 +144,48 @@ impl Options {
             "timeout" => self.timeout = Some(limit(value(option, "\"30s\"", input)?)?),
             name if CALLBACKS.contains(&name) => {
                 let value = callback(option, input)?;
-                self.callbacks.push(Callback { name: option.clone(), value });
+                self.callbacks.push(Callback {
+                    name: option.clone(),
+                    value,
+                });
             }
-            name => return Err(Error::new(option.span(), format!("`#[tool]` has no option `{name}`: use {KNOWN}"))),
+            name => {
+                return Err(Error::new(
+                    option.span(),
+                    format!("`#[tool]` has no option `{name}`: use {KNOWN}"),
+                ));
+            }
         }
         Ok(())
     }
 
     fn check(&self, seen: &[Ident]) -> Result<()> {
-        let reads = self.effect.as_ref().is_some_and(|effect| effect == "read_only");
-        if let Some(destructive) = self.destructive.as_ref().filter(|destructive| destructive.value && reads) {
+        let reads = self
+            .effect
+            .as_ref()
+            .is_some_and(|effect| effect == "read_only");
+        if let Some(destructive) = self
+            .destructive
+            .as_ref()
+            .filter(|destructive| destructive.value && reads)
+        {
             return Err(Error::new(
                 destructive.span,
                 "a tool that only reads destroys nothing: remove `destructive` or `read_only`",
             ));
         }
-        for (typed, raw) in [("render", "render_value"), ("presentation_meta", "presentation_meta_value")] {
-            if let (true, Some(raw)) = (seen.iter().any(|name| name == typed), seen.iter().find(|name| *name == raw)) {
-                return Err(Error::new(raw.span(), format!("`{raw}` takes the place of `{typed}`: keep one of them")));
+        for (typed, raw) in [
+            ("render", "render_value"),
+            ("presentation_meta", "presentation_meta_value"),
+        ] {
+            if let (true, Some(raw)) = (
+                seen.iter().any(|name| name == typed),
+                seen.iter().find(|name| *name == raw),
+            ) {
+                return Err(Error::new(
+                    raw.span(),
+                    format!("`{raw}` takes the place of `{typed}`: keep one of them"),
+                ));
             }
         }
         Ok(())
@@ -161,29 +194,39 @@ impl Options {
 
 fn flag(option: &Ident, input: ParseStream<'_>) -> Result<()> {
     if input.peek(Token![=]) || input.peek(syn::token::Paren) {
-        return Err(Error::new(input.span(), format!("`{option}` stands alone: write it without a value")));
+        return Err(Error::new(
+            input.span(),
+            format!("`{option}` stands alone: write it without a value"),
+        ));
     }
     Ok(())
 }
 
 fn assignment(option: &Ident, example: &str, input: ParseStream<'_>) -> Result<()> {
-    input
-        .parse::<Token![=]>()
-        .map(drop)
-        .map_err(|_| Error::new(option.span(), format!("`{option}` needs a value: write `{option} = {example}`")))
+    input.parse::<Token![=]>().map(drop).map_err(|_| {
+        Error::new(
+            option.span(),
+            format!("`{option}` needs a value: write `{option} = {example}`"),
+        )
+    })
 }
 
 fn value<T: Parse>(option: &Ident, example: &str, input: ParseStream<'_>) -> Result<T> {
     assignment(option, example, input)?;
     let span = input.span();
     input.parse().map_err(|_| {
-        Error::new(span, format!("`{option}` cannot have this value: write for instance `{option} = {example}`"))
+        Error::new(
+            span,
+            format!("`{option}` cannot have this value: write for instance `{option} = {example}`"),
+        )
     })
 }
 
 fn callback(option: &Ident, input: ParseStream<'_>) -> Result<Expr> {
     let example = match option.to_string().as_str() {
-        "render" | "render_value" | "presentation_meta" | "presentation_meta_value" => "|args, output| …",
+        "render" | "render_value" | "presentation_meta" | "presentation_meta_value" => {
+            "|args, output| …"
+        }
         "present_result" => "|args, result| …",
         "finalize_content" => "|execution, outcome| …",
         _ => "|args| …",
@@ -199,7 +242,9 @@ fn callback(option: &Ident, input: ParseStream<'_>) -> Result<Expr> {
         }
         Expr::Lit(_) => Err(Error::new(
             span,
-            format!("`{option}` is a closure or the path of a function: write `{option} = {example}`"),
+            format!(
+                "`{option}` is a closure or the path of a function: write `{option} = {example}`"
+            ),
         )),
         other => Ok(other),
     }
@@ -208,15 +253,22 @@ fn callback(option: &Ident, input: ParseStream<'_>) -> Result<Expr> {
 fn tool_name(name: LitStr) -> Result<LitStr> {
     let text = name.value();
     if text.is_empty() || text.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        return Err(Error::new(name.span(), "a model calls the tool by this name: give one without blanks"));
+        return Err(Error::new(
+            name.span(),
+            "a model calls the tool by this name: give one without blanks",
+        ));
     }
     Ok(name)
 }
 
 fn limit(value: Expr) -> Result<TokenStream> {
     match &value {
-        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
-            let limit = duration::parse(&text.value()).map_err(|message| Error::new(text.span(), message))?;
+        Expr::Lit(ExprLit {
+            lit: Lit::Str(text),
+            ..
+        }) => {
+            let limit = duration::parse(&text.value())
+                .map_err(|message| Error::new(text.span(), message))?;
             Ok(quote!(::core::time::Duration::from_millis(#limit)))
         }
         Expr::Lit(literal) => Err(Error::new_spanned(

@@ -1,7 +1,7 @@
 //! One parameter of the function.
 
-use syn::{Error, FnArg, Ident, Pat, Result, Type};
 use syn::ext::IdentExt;
+use syn::{Error, FnArg, Ident, Pat, Result, Type};
 
 use crate::attributes::{ParameterAttributes, documentation};
 
@@ -43,7 +43,9 @@ impl Parameter {
         let attributes = ParameterAttributes::sort(&typed.attrs)?;
         let context = is_context(&typed.ty);
         let name = match &*typed.pat {
-            Pat::Ident(pattern) if pattern.by_ref.is_none() && pattern.subpat.is_none() => pattern.ident.clone(),
+            Pat::Ident(pattern) if pattern.by_ref.is_none() && pattern.subpat.is_none() => {
+                pattern.ident.clone()
+            }
             Pat::Wild(wild) if context => Ident::new("_cx", wild.underscore_token.span),
             other => {
                 return Err(Error::new_spanned(
@@ -52,7 +54,7 @@ impl Parameter {
                 ));
             }
         };
-        check_type(&typed.ty, &name)?;
+        check_type(&typed.ty, &name, attributes.state.is_some())?;
         let role = match (&attributes.state, context) {
             (Some(state), true) => {
                 return Err(Error::new_spanned(
@@ -93,16 +95,32 @@ impl Parameter {
         }
         let mut of_body = typed.clone();
         of_body.attrs = attributes.body;
-        Ok(Self { role, name, ty: (*typed.ty).clone(), of_body: FnArg::Typed(of_body) })
+        Ok(Self {
+            role,
+            name,
+            ty: (*typed.ty).clone(),
+            of_body: FnArg::Typed(of_body),
+        })
     }
 }
 
-fn check_type(ty: &Type, name: &Ident) -> Result<()> {
+fn check_type(ty: &Type, name: &Ident, state: bool) -> Result<()> {
     match ty {
+        Type::Reference(reference)
+            if state
+                && reference
+                    .lifetime
+                    .as_ref()
+                    .is_some_and(|it| it.ident == "static") =>
+        {
+            Ok(())
+        }
         Type::Reference(reference) => Err(Error::new_spanned(
             ty,
             match &*reference.elem {
-                inner if is_context(inner) => "take `RunContext` by value: it is cheap to clone".to_owned(),
+                inner if is_context(inner) => {
+                    "take `RunContext` by value: it is cheap to clone".to_owned()
+                }
                 Type::Path(path) if path.path.is_ident("str") => {
                     format!("a body owns what it is given: write `{name}: String`")
                 }
@@ -116,15 +134,19 @@ fn check_type(ty: &Type, name: &Ident) -> Result<()> {
             ty,
             format!("the schema of `{name}` comes from its type: name one in place of `impl …`"),
         )),
-        Type::Group(group) => check_type(&group.elem, name),
-        Type::Paren(paren) => check_type(&paren.elem, name),
+        Type::Group(group) => check_type(&group.elem, name, state),
+        Type::Paren(paren) => check_type(&paren.elem, name, state),
         _ => Ok(()),
     }
 }
 
 fn is_context(ty: &Type) -> bool {
     match ty {
-        Type::Path(path) => path.path.segments.last().is_some_and(|last| last.ident == "RunContext"),
+        Type::Path(path) => path
+            .path
+            .segments
+            .last()
+            .is_some_and(|last| last.ident == "RunContext"),
         Type::Group(group) => is_context(&group.elem),
         Type::Paren(paren) => is_context(&paren.elem),
         _ => false,

@@ -7,8 +7,19 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::tool::{IntoContent, ToolBuilder, Undeclared};
 use crate::ToolError;
+use crate::tool::{IntoContent, ToolBuilder, Undeclared};
+
+/// The type of an argument.
+#[diagnostic::on_unimplemented(
+    message = "an argument of `{M}` has no schema",
+    label = "derive `serde::Deserialize` and `schemars::JsonSchema` for `{Self}`",
+    note = "a tool's schema and the decoding of its arguments come from these two"
+)]
+pub trait ToolArgument<M>: DeserializeOwned + JsonSchema {}
+
+#[diagnostic::do_not_recommend]
+impl<M, T: DeserializeOwned + JsonSchema> ToolArgument<M> for T {}
 
 /// The type of a value that a tool can hand back.
 #[diagnostic::on_unimplemented(
@@ -99,3 +110,6 @@ pub fn settle<M, T, E: ToolFailure<M>>(result: Result<T, E>) -> Result<T, ToolEr
 
 /// Checks the type of a state parameter.
 pub fn state<M, T: ToolState<M>>() {}
+
+/// Checks the type of an argument.
+pub fn argument<M, T: ToolArgument<M>>() {}

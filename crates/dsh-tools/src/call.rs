@@ -100,10 +100,10 @@ impl Arguments {
         match self {
             Self::Document(document) => Ok(document),
             Self::Text(text) if text.is_empty() => Document::parse("{}"),
-            Self::Text(text) => match Document::parse(text.as_str()) {
-                Err(error) if error.kind() == DocumentErrorKind::Syntax => Ok(Document::string(text)),
-                other => other,
-            },
+            Self::Text(text) => Document::parse_owned(text).or_else(|(error, text)| match error.kind() {
+                DocumentErrorKind::Syntax => Ok(Document::string(text)),
+                _ => Err(error),
+            }),
         }
     }
 }

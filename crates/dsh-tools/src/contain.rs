@@ -4,6 +4,7 @@
 //! `AssertUnwindSafe` is right throughout. All of this needs `panic = "unwind"`.
 
 use std::future::Future;
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -23,6 +24,35 @@ pub(crate) fn discard<T>(value: T) {
         if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
             #[expect(clippy::mem_forget, reason = "a payload whose destructor panics must not be dropped again")]
             std::mem::forget(second);
+        }
+    }
+}
+
+/// A value of the user's that may be dropped anywhere: whoever holds it last is often a call, not its owner (T452).
+pub(crate) struct Kept<T>(Option<T>);
+
+impl<T> Kept<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(Some(value))
+    }
+}
+
+impl<T> Deref for Kept<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        match &self.0 {
+            Some(value) => value,
+            // Only the destructor takes the value out.
+            None => unreachable!("a kept value is there until it is dropped"),
+        }
+    }
+}
+
+impl<T> Drop for Kept<T> {
+    fn drop(&mut self) {
+        if let Some(value) = self.0.take() {
+            discard(value);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What policy decides. Closed unions: a decision that does not exist cannot be made (T27, T28, D7).
 
+use std::sync::Arc;
+
 use compact_str::CompactString;
 use dsh_schema::Document;
 use serde::{Deserialize, Serialize};
@@ -144,11 +146,11 @@ impl PostDecision {
 #[derive(Clone, Debug)]
 pub struct Attempt {
     token: Token,
-    outcome: Outcome,
+    outcome: Arc<Outcome>,
 }
 
 impl Attempt {
-    pub(crate) fn new(token: Token, outcome: Outcome) -> Self {
+    pub(crate) fn new(token: Token, outcome: Arc<Outcome>) -> Self {
         Self { token, outcome }
     }
 
@@ -158,7 +160,7 @@ impl Attempt {
         &self.outcome
     }
 
-    pub(crate) fn into_parts(self) -> (Token, Outcome) {
+    pub(crate) fn into_parts(self) -> (Token, Arc<Outcome>) {
         (self.token, self.outcome)
     }
 }

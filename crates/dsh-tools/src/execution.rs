@@ -11,6 +11,7 @@ use dsh_schema::{Document, DocumentError};
 use event_listener::Event;
 use parking_lot::Mutex;
 
+use crate::journal::Verdict;
 use crate::outcome::Outcome;
 use crate::signal::Latch;
 use crate::{Call, CallId, ContextMessage, Reason, Signal, Token, Tool};
@@ -35,23 +36,25 @@ struct Inner {
     attempt: u32,
     deadline_ms: Option<u64>,
     admitted: Option<Tool>,
+    /// The version of the registry that the tool was looked up in.
+    version: u64,
     fits: bool,
     invoked: AtomicBool,
     sealed: AtomicBool,
     concluded: AtomicBool,
     replayed: AtomicBool,
-    journal_asked: AtomicBool,
-    journaled: AtomicBool,
+    journal: OnceLock<Box<Verdict>>,
+    journal_turn: futures_util::lock::Mutex<()>,
     granted: OnceLock<String>,
     deferred: Mutex<Vec<ContextMessage>>,
     tasks: AtomicUsize,
     tasks_done: Event,
-    outcome: OnceLock<Outcome>,
+    outcome: OnceLock<Arc<Outcome>>,
 }
 
 impl Execution {
     /// Admits a call: mints its token and materialises its arguments (phase 0).
-    pub(crate) fn admit(call: Call, admitted: Option<Tool>) -> Self {
+    pub(crate) fn admit(call: Call, admitted: Option<Tool>, version: u64) -> Self {
         let arguments = call.arguments.materialise();
         let fits = match (&arguments, &admitted) {
             (Ok(document), Some(tool)) => tool.accepts(document),
@@ -70,13 +73,14 @@ impl Execution {
             attempt: call.attempt,
             deadline_ms: call.deadline_ms,
             admitted,
+            version,
             fits,
             invoked: AtomicBool::new(false),
             sealed: AtomicBool::new(false),
             concluded: AtomicBool::new(false),
             replayed: AtomicBool::new(false),
-            journal_asked: AtomicBool::new(false),
-            journaled: AtomicBool::new(false),
+            journal: OnceLock::new(),
+            journal_turn: futures_util::lock::Mutex::new(()),
             granted: OnceLock::new(),
             deferred: Mutex::new(Vec::new()),
             tasks: AtomicUsize::new(0),
@@ -186,7 +190,11 @@ impl Execution {
     /// The outcome, once there is one.
     #[must_use]
     pub fn outcome(&self) -> Option<&Outcome> {
-        self.0.outcome.get()
+        self.0.outcome.get().map(|outcome| &**outcome)
+    }
+
+    pub(crate) fn admitted_version(&self) -> u64 {
+        self.0.version
     }
 
     pub(crate) fn own_latch(&self) -> &Latch {
@@ -233,18 +241,20 @@ impl Execution {
         self.0.replayed.load(Ordering::Acquire)
     }
 
-    /// Whether the journal is still to be asked; `true` once.
-    pub(crate) fn open_journal(&self) -> bool {
-        !self.0.journal_asked.swap(true, Ordering::AcqRel)
+    /// What the journal said of this call. It holds for every run of the body: a wrapper that runs it again gets the
+    /// same answer.
+    pub(crate) fn verdict(&self) -> Option<&Verdict> {
+        self.0.journal.get().map(|verdict| &**verdict)
     }
 
-    /// The journal has an entry that waits for the outcome.
-    pub(crate) fn mark_journaled(&self) {
-        self.0.journaled.store(true, Ordering::Release);
+    /// Keeps the journal's answer; the first one stays.
+    pub(crate) fn judge(&self, verdict: Verdict) {
+        let _first = self.0.journal.set(Box::new(verdict));
     }
 
-    pub(crate) fn is_journaled(&self) -> bool {
-        self.0.journaled.load(Ordering::Acquire)
+    /// Waits for the turn to ask the journal, since a wrapper may run the inner chain twice at once.
+    pub(crate) async fn journal_turn(&self) -> futures_util::lock::MutexGuard<'_, ()> {
+        self.0.journal_turn.lock().await
     }
 
     /// Remembers for which call exactly an approval was given.
@@ -281,7 +291,7 @@ impl Execution {
     }
 
     /// Sets the outcome; the first one stays.
-    pub(crate) fn settle(&self, outcome: Outcome) -> bool {
+    pub(crate) fn settle(&self, outcome: Arc<Outcome>) -> bool {
         self.0.outcome.set(outcome).is_ok()
     }
 }
@@ -316,7 +326,7 @@ pub struct Settled(Execution);
 
 impl Settled {
     /// Wraps an execution whose outcome is set, setting `fallback` if a broken invariant left it without.
-    pub(crate) fn new(execution: Execution, fallback: impl FnOnce() -> Outcome) -> Self {
+    pub(crate) fn new(execution: Execution, fallback: impl FnOnce() -> Arc<Outcome>) -> Self {
         execution.0.outcome.get_or_init(fallback);
         Self(execution)
     }

@@ -5,6 +5,7 @@
 //! step. A call whose body never starts has no entry. Sub-calls pass it like everybody.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +75,16 @@ impl fmt::Display for JournalError {
 }
 
 impl std::error::Error for JournalError {}
+
+/// What was made of a journal's answer, for the rest of the call.
+pub(crate) enum Verdict {
+    /// The body may run; this entry waits for the outcome.
+    Run(JournalEntry),
+    /// It ran before, and this came of it.
+    Replay(Arc<Outcome>),
+    /// It started before, and nobody knows what came of it.
+    Unknown,
+}
 
 pub(crate) fn start_failed(tool: &str, error: &ToolError) -> ToolError {
     ToolError::coded(

@@ -73,6 +73,7 @@ pub use host::{BoxFuture, Host, Spawner, ThreadSpawner};
 pub use id::{CallId, Token};
 pub use journal::{CallJournal, JournalEntry, JournalError, Start};
 pub use mode::{ExecutionMode, Mode};
+pub use pipeline::Execute;
 pub use outcome::{DurableResult, Failure, FailureError, Outcome, Success};
 pub use record::{CallRecord, Envelope, RECORD_VERSION};
 pub use registry::{Receiver, Registration, Restriction, ScopedReceiver, Tools, ToolsConfig, Update, View};
@@ -80,13 +81,23 @@ pub use registry_error::{RegistryError, RegistryErrorKind};
 pub use run::{Progress, RunContext, TaskHandle};
 pub use signal::{Canceller, Reason, Signal};
 pub use tool::{
-    Access, Checking, Effect, Execute, IntoContent, RUN_CODE, Tool, ToolBuilder, ToolSchema, Undeclared,
+    Access, Checking, Effect, IntoContent, Program, RUN_CODE, Tool, ToolBuilder, ToolSchema, Undeclared,
 };
 
-/// What the expansion of [`tool`] names. Not part of the public interface.
+/// What the expansion of [`macro@tool`] names. Not part of the public interface.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::attribute::{output, presentation_meta, render, settle, state};
+    pub use crate::attribute::{argument, output, presentation_meta, render, settle, state};
     pub use schemars;
     pub use serde;
+}
+
+/// The guides, whose code runs with the documentation tests.
+#[cfg(doctest)]
+mod guides {
+    #[doc = include_str!("../../../docs/guides/build-a-tool.md")]
+    struct BuildATool;
+
+    #[doc = include_str!("../../../docs/guides/build-a-policy.md")]
+    struct BuildAPolicy;
 }

@@ -1,5 +1,7 @@
 //! What a call comes to.
 
+use std::sync::Arc;
+
 use compact_str::CompactString;
 use dsh_schema::{Document, ValueRef};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -169,15 +171,17 @@ impl Outcome {
         }
     }
 
-    pub(crate) fn failure(error: ToolError) -> Self {
-        Self::Failure(Failure::from(error))
+    // The pipeline makes an outcome once and then hands the handle on: an outcome is some hundred bytes.
+
+    pub(crate) fn failure(error: ToolError) -> Arc<Self> {
+        Arc::new(Self::Failure(Failure::from(error)))
     }
 
-    pub(crate) fn denied(reason: impl Into<CompactString>) -> Self {
-        Self::Failure(Failure::new(reason))
+    pub(crate) fn denied(reason: impl Into<CompactString>) -> Arc<Self> {
+        Arc::new(Self::Failure(Failure::new(reason)))
     }
 
-    pub(crate) fn aborted(invoked: bool) -> Self {
+    pub(crate) fn aborted(invoked: bool) -> Arc<Self> {
         let (code, message) = if invoked {
             (codes::ABORTED, "tool call aborted")
         } else {

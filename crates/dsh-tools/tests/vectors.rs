@@ -747,7 +747,9 @@ fn scopes() {
         let tools = Tools::new(ToolsConfig { mode, ..ToolsConfig::default() });
         let changes = Arc::new(AtomicUsize::new(0));
         let counter = changes.clone();
-        let count = move || drop(counter.fetch_add(1, Ordering::AcqRel));
+        let count = move || {
+            counter.fetch_add(1, Ordering::AcqRel);
+        };
         tools.global(&fiber).on_change(count).map_err(|error| error.to_string())?;
         let mut world = World { global: tools.global(&fiber), tools, scopes: HashMap::new() };
         let mut undos = Vec::new();

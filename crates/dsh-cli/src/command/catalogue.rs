@@ -30,7 +30,12 @@ const MANIFEST: &[Package] = &[Package {
     writes: "",
     aliases: "",
     note: "",
-    boot: |workspace| Ok(vec![dsh_fs::read(workspace.clone(), dsh_fs::ReadConfig::default())?]),
+    boot: |workspace| {
+        Ok(vec![dsh_fs::read(
+            workspace.clone(),
+            dsh_fs::ReadConfig::default(),
+        )?])
+    },
 }];
 
 /// The names of the packages in the manifest.
@@ -52,7 +57,11 @@ pub(crate) async fn document() -> Result<String, Failure> {
     let mut sections = String::new();
     for package in MANIFEST {
         let tools = boot(package, &workspace).await.map_err(failed)?;
-        let names = tools.iter().map(|tool| format!("`{}`", tool.name())).collect::<Vec<_>>().join(", ");
+        let names = tools
+            .iter()
+            .map(|tool| format!("`{}`", tool.name()))
+            .collect::<Vec<_>>()
+            .join(", ");
         let _ = writeln!(
             out,
             "| [{0}](#{0}) | {1} | {2} | {3} | {4} | {5} |",
@@ -69,7 +78,13 @@ pub(crate) async fn document() -> Result<String, Failure> {
                 .sources
                 .iter()
                 .find(|(name, _)| *name == tool.name())
-                .ok_or_else(|| failed(format!("tool `{}` of {} has no source entry", tool.name(), package.name)))?
+                .ok_or_else(|| {
+                    failed(format!(
+                        "tool `{}` of {} has no source entry",
+                        tool.name(),
+                        package.name
+                    ))
+                })?
                 .1;
             let _ = write!(
                 sections,
@@ -94,21 +109,30 @@ async fn boot(package: &Package, workspace: &Arc<Workspace>) -> Result<Vec<Tool>
     let tools = Tools::new(ToolsConfig::default());
     let registered = (package.boot)(workspace).and_then(|shipped| {
         let global = tools.global(&fiber);
-        shipped.into_iter().try_for_each(|tool| global.register(tool).map(drop))
+        shipped
+            .into_iter()
+            .try_for_each(|tool| global.register(tool).map(drop))
     });
     let mut booted = tools.view(None).tools().to_vec();
     // Disposed on failure as well (T2).
     fiber.dispose().await;
     registered.map_err(|error| format!("{}: {error}", package.name))?;
     if booted.is_empty() {
-        return Err(format!("{} booted without registering a tool; is something it requires missing?", package.name));
+        return Err(format!(
+            "{} booted without registering a tool; is something it requires missing?",
+            package.name
+        ));
     }
     booted.sort_by(|a, b| a.name().cmp(b.name()));
     Ok(booted)
 }
 
 fn cell(text: &str) -> String {
-    if text.is_empty() { "-".to_owned() } else { text.replace('|', "\\|").replace('\n', "<br>") }
+    if text.is_empty() {
+        "-".to_owned()
+    } else {
+        text.replace('|', "\\|").replace('\n', "<br>")
+    }
 }
 
 #[cfg(test)]
@@ -131,10 +155,15 @@ mod tests {
         for entry in std::fs::read_dir(repository().join("crates")).unwrap() {
             let entry = entry.unwrap();
             let name = entry.file_name().into_string().unwrap();
-            let manifest = std::fs::read_to_string(entry.path().join("Cargo.toml")).unwrap_or_default();
-            let makes_tools = manifest.contains("dsh-tools.workspace") || manifest.contains("dsh-tools = {");
+            let manifest =
+                std::fs::read_to_string(entry.path().join("Cargo.toml")).unwrap_or_default();
+            let makes_tools =
+                manifest.contains("dsh-tools.workspace") || manifest.contains("dsh-tools = {");
             if makes_tools && !FRAMEWORK.contains(&name.as_str()) {
-                assert!(listed.contains(name.as_str()), "{name} makes tools and is not in the catalogue's manifest");
+                assert!(
+                    listed.contains(name.as_str()),
+                    "{name} makes tools and is not in the catalogue's manifest"
+                );
             }
         }
     }
@@ -145,8 +174,12 @@ mod tests {
         let path = repository().join("docs/tools.md");
         let generated = document().await.unwrap();
         let committed = std::fs::read_to_string(&path).unwrap_or_default();
-        if let Some((number, (committed, generated))) =
-            committed.lines().chain([""]).zip(generated.lines().chain([""])).enumerate().find(|(_, (a, b))| a != b)
+        if let Some((number, (committed, generated))) = committed
+            .lines()
+            .chain([""])
+            .zip(generated.lines().chain([""]))
+            .enumerate()
+            .find(|(_, (a, b))| a != b)
         {
             panic!(
                 "docs/tools.md is stale at line {}:\n  committed: {committed}\n  generated: {generated}\nrun `dsh tools --markdown > docs/tools.md`",

@@ -10,12 +10,13 @@ mod tools;
 
 use crate::args::{Command, Dsh};
 use crate::exit::{Exit, Failure};
+use crate::interrupt::Interrupt;
 
 /// Carries out a command line.
-pub(crate) async fn run(dsh: Dsh) -> Result<Exit, Failure> {
+pub(crate) async fn run(dsh: Dsh, interrupt: &Interrupt) -> Result<Exit, Failure> {
     let Dsh { global, command } = dsh;
     match command {
-        Command::Call(args) => call::run(&global, &args).await,
+        Command::Call(args) => call::run(&global, &args, interrupt).await,
         Command::Tools(args) => tools::run(&global, &args).await,
         Command::Schema(command) => schema::run(command),
         Command::Completions { shell } => completions::run(shell),

@@ -1,5 +1,7 @@
 //! Building a document from values: compact text and nodes grow together.
 
+use compact_str::{CompactString, ToCompactString as _};
+
 use super::error::{self, DocumentError, DocumentErrorKind};
 use super::node::{Node, Nodes, Tag};
 use super::number::Number;
@@ -16,6 +18,8 @@ const FIRST_CAPACITY: usize = 128;
 /// faulty `Serialize` implementation.
 pub(super) struct Builder {
     text: String,
+    /// The text of a document that is one number, which needs no buffer.
+    number: Option<CompactString>,
     tree: Tree,
     /// A key waits for its value.
     has_key: bool,
@@ -30,7 +34,8 @@ pub(super) struct Opened {
 impl Builder {
     pub(super) fn new() -> Self {
         Self {
-            text: String::with_capacity(FIRST_CAPACITY),
+            text: String::new(),
+            number: None,
             tree: Tree::new(Nodes::new()),
             has_key: false,
         }
@@ -122,8 +127,13 @@ impl Builder {
     }
 
     pub(super) fn number(&mut self, number: Number) -> Result<(), DocumentError> {
+        let is_whole = self.tree.is_at_root();
         self.begin()?;
-        number.write_parseable(&mut self.text);
+        match number {
+            Number::Int(value) if is_whole => self.number = Some(value.to_compact_string()),
+            Number::UInt(value) if is_whole => self.number = Some(value.to_compact_string()),
+            _ => number.write_parseable(&mut self.text),
+        }
         self.tree.scalar(number.to_node());
         Ok(())
     }
@@ -195,6 +205,9 @@ impl Builder {
             self.has_key = self.tree.in_object;
             return Err(error::too_deep());
         }
+        if self.text.is_empty() {
+            self.text.reserve(FIRST_CAPACITY);
+        }
         self.text.push(if tag == Tag::Object { '{' } else { '[' });
         Ok(Opened {
             container: self.tree.current(),
@@ -226,7 +239,7 @@ impl Builder {
         }
         self.check_size()?;
         Ok(Document {
-            text: self.text.into(),
+            text: self.number.unwrap_or_else(|| self.text.into()),
             nodes: self.tree.nodes,
             side: self.tree.side,
         })

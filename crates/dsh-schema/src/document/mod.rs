@@ -95,6 +95,19 @@ impl Document {
         Self::of_text(CompactString::from(text.into()))
     }
 
+    /// As [`parse`](Document::parse), handing the text back when it is refused.
+    ///
+    /// # Errors
+    ///
+    /// As [`parse`](Document::parse), with the text.
+    pub fn parse_owned(text: String) -> Result<Self, (DocumentError, String)> {
+        let text = CompactString::from(text);
+        match parse::parse(&text) {
+            Ok((nodes, side)) => Ok(Self { text, nodes, side }),
+            Err(error) => Err((error, text.into_string())),
+        }
+    }
+
     fn of_text(text: CompactString) -> Result<Self, DocumentError> {
         let (nodes, side) = parse::parse(&text)?;
         Ok(Self { text, nodes, side })

@@ -28,6 +28,8 @@ pub(super) struct Cost {
     pub(super) depth: Option<usize>,
     /// Most nodes in a row at one value.
     pub(super) chain: usize,
+    /// How often one value is judged on the way to a verdict, at most.
+    pub(super) verdict_visits: f64,
     /// How often a value at each level is judged when nothing is remembered.
     visits: Vec<f64>,
 }
@@ -39,7 +41,12 @@ impl Cost {
         };
         let mut chain = vec![1_usize; nodes.len()];
         for &node in &order {
-            chain[node] = 1 + nodes[node].same.iter().map(|next| chain[*next]).max().unwrap_or(0);
+            chain[node] = 1 + nodes[node]
+                .same
+                .iter()
+                .map(|next| chain[*next])
+                .max()
+                .unwrap_or(0);
         }
         let chain = chain.into_iter().max().unwrap_or(1);
         if chain > MAX_CHAIN {
@@ -57,12 +64,22 @@ impl Cost {
         });
         // Results at the targets of a cycle are remembered by the validator; what lies between them is not.
         let forward = visits(nodes, &order, &backward);
-        if forward.iter().any(|visits| *visits > MAX_VISITS) {
+        let verdict_visits = forward.iter().copied().fold(1.0, f64::max);
+        if verdict_visits > MAX_VISITS {
             return Err("schema combines its parts in more ways than can be checked".into());
         }
         let none = vec![Vec::new(); nodes.len()];
-        let visits = if depth.is_some() { forward } else { visits(nodes, &order, &none) };
-        Ok(Self { depth, chain, visits })
+        let visits = if depth.is_some() {
+            forward
+        } else {
+            visits(nodes, &order, &none)
+        };
+        Ok(Self {
+            depth,
+            chain,
+            verdict_visits,
+            visits,
+        })
     }
 
     /// Most nodes above each other for a value of `levels` levels.
@@ -79,7 +96,12 @@ impl Cost {
 }
 
 fn all(edges: &Edges) -> impl Iterator<Item = usize> + '_ {
-    edges.same.iter().chain(&edges.children).chain(&edges.also).copied()
+    edges
+        .same
+        .iter()
+        .chain(&edges.children)
+        .chain(&edges.also)
+        .copied()
 }
 
 /// The nodes, each after all that it leads to at the same value; `None` when there is a cycle.
@@ -137,14 +159,29 @@ fn visits(nodes: &[Edges], order: &[usize], without: &[Vec<usize>]) -> Vec<f64> 
         let mut here = vec![0.0; nodes.len()];
         for &node in order {
             let followed = |next: &&usize| !without[node].contains(*next);
-            let same: f64 = nodes[node].same.iter().filter(followed).map(|next| here[*next]).sum();
+            let same: f64 = nodes[node]
+                .same
+                .iter()
+                .filter(followed)
+                .map(|next| here[*next])
+                .sum();
             here[node] = same
                 + if level == 0 {
                     1.0
                 } else {
                     let below = |next: &usize| above[*next];
-                    let most = nodes[node].children.iter().filter(followed).map(below).fold(0.0, f64::max);
-                    most + nodes[node].also.iter().filter(followed).map(below).sum::<f64>()
+                    let most = nodes[node]
+                        .children
+                        .iter()
+                        .filter(followed)
+                        .map(below)
+                        .fold(0.0, f64::max);
+                    most + nodes[node]
+                        .also
+                        .iter()
+                        .filter(followed)
+                        .map(below)
+                        .sum::<f64>()
                 };
         }
         let most = here.iter().copied().fold(0.0, f64::max);
@@ -165,11 +202,17 @@ mod tests {
     use super::*;
 
     fn same(to: &[usize]) -> Edges {
-        Edges { same: to.to_vec(), ..Edges::default() }
+        Edges {
+            same: to.to_vec(),
+            ..Edges::default()
+        }
     }
 
     fn children(to: &[usize]) -> Edges {
-        Edges { children: to.to_vec(), ..Edges::default() }
+        Edges {
+            children: to.to_vec(),
+            ..Edges::default()
+        }
     }
 
     #[test]
@@ -184,7 +227,15 @@ mod tests {
     #[test]
     fn doubling_at_one_value_is_refused_however_small_the_schema() {
         let ladder = |rungs: usize| {
-            (0..rungs).map(|rung| if rung + 1 < rungs { same(&[rung + 1, rung + 1]) } else { Edges::default() }).collect::<Vec<_>>()
+            (0..rungs)
+                .map(|rung| {
+                    if rung + 1 < rungs {
+                        same(&[rung + 1, rung + 1])
+                    } else {
+                        Edges::default()
+                    }
+                })
+                .collect::<Vec<_>>()
         };
         assert!(Cost::of(&ladder(10)).is_ok());
         assert!(Cost::of(&ladder(30)).is_err());
@@ -192,7 +243,12 @@ mod tests {
 
     #[test]
     fn doubling_at_every_level_is_counted_for_the_value_at_hand() {
-        let tree = [children(&[1]), same(&[2, 3]), children(&[1]), children(&[1])];
+        let tree = [
+            children(&[1]),
+            same(&[2, 3]),
+            children(&[1]),
+            children(&[1]),
+        ];
         let cost = Cost::of(&tree).unwrap();
         assert_eq!(cost.depth, None);
         assert!(cost.visits(3) < 100.0, "{}", cost.visits(3));

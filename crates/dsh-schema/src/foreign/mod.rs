@@ -24,8 +24,10 @@ use vocabulary::Draft;
 
 /// Bytes that the text of a foreign schema may have.
 const MAX_TEXT: usize = 1 << 20;
+/// Judgements that a verdict may take; a value that could need more is refused unchecked.
+const MAX_VERDICT_WORK: f64 = 200_000_000.0;
 /// Judgements that listing violations may take; beyond it only the verdict is given.
-const MAX_WORK: f64 = 2_000_000.0;
+const MAX_LIST_WORK: f64 = 2_000_000.0;
 
 /// A schema outside the enforced subset, compiled. Cheap to clone.
 #[derive(Clone)]
@@ -51,13 +53,17 @@ impl ForeignSchema {
         let refuse = |violation: String| SchemaError::new(vec![violation]);
         let length = schema.text().len();
         if length > MAX_TEXT {
-            return Err(refuse(format!("schema has {length} bytes; at most {MAX_TEXT} are compiled")));
+            return Err(refuse(format!(
+                "schema has {length} bytes; at most {MAX_TEXT} are compiled"
+            )));
         }
         let mut value = schema.to_value();
         let draft = match value.get("$schema") {
             None => Draft::V2020,
             Some(Value::String(uri)) => Draft::of_uri(uri).ok_or_else(|| {
-                refuse(format!("schema.$schema \"{uri}\" is not a draft of JSON Schema that can be enforced"))
+                refuse(format!(
+                    "schema.$schema \"{uri}\" is not a draft of JSON Schema that can be enforced"
+                ))
             })?,
             Some(_) => return Err(refuse("schema.$schema must be a string".to_owned())),
         };
@@ -80,9 +86,19 @@ impl ForeignSchema {
         let validator = match built {
             Some(Ok(validator)) => validator,
             Some(Err(violation)) => return Err(refuse(violation)),
-            None => return Err(refuse("schema cannot be compiled now: no thread to be had".to_owned())),
+            None => {
+                return Err(refuse(
+                    "schema cannot be compiled now: no thread to be had".to_owned(),
+                ));
+            }
         };
-        Ok(Self { inner: Arc::new(Inner { source: schema.clone(), validator, cost: survey.cost }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                source: schema.clone(),
+                validator,
+                cost: survey.cost,
+            }),
+        })
     }
 
     /// The schema as it was given.
@@ -120,22 +136,37 @@ impl Inner {
         }
     }
 
+    /// Whether the verdict on `value` could take too long. Only for schemas with very many alternatives.
+    fn is_too_much(&self, value: &Value) -> bool {
+        let visits = self.cost.verdict_visits;
+        visits > 100.0 && visits * size_of(value) as f64 > MAX_VERDICT_WORK
+    }
+
     fn is_valid(&self, value: &Value) -> bool {
+        if self.is_too_much(value) {
+            return false;
+        }
         stack::with_room(self.frames(value), || self.validator.is_valid(value)).unwrap_or(false)
     }
 
     fn explain(&self, value: &Value, root: &str) -> Vec<String> {
         let work = self.cost.visits(depth_of(value)) * size_of(value) as f64;
-        let listed = if work > MAX_WORK {
+        let listed = if work > MAX_LIST_WORK {
             None
         } else {
-            stack::with_room(2 * self.frames(value), || explain::violations(&self.validator, value, root))
+            stack::with_room(2 * self.frames(value), || {
+                explain::violations(&self.validator, value, root)
+            })
         };
         match listed {
             Some(violations) if !violations.is_empty() => violations,
             _ => {
                 let root = if root.is_empty() { "arguments" } else { root };
-                vec![format!("\"{root}\" does not satisfy the schema, in too many ways to list them")]
+                vec![if self.is_too_much(value) {
+                    format!("\"{root}\" is too large to be checked against its schema")
+                } else {
+                    format!("\"{root}\" does not satisfy the schema, in too many ways to list them")
+                }]
             }
         }
     }
@@ -143,7 +174,9 @@ impl Inner {
 
 impl fmt::Debug for ForeignSchema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ForeignSchema").field(&self.inner.source.text()).finish()
+        f.debug_tuple("ForeignSchema")
+            .field(&self.inner.source.text())
+            .finish()
     }
 }
 
@@ -165,7 +198,9 @@ fn walk(value: &Value) -> (usize, usize) {
         deepest = deepest.max(depth);
         match value {
             Value::Array(items) => open.extend(items.iter().map(|item| (item, depth + 1))),
-            Value::Object(members) => open.extend(members.values().map(|member| (member, depth + 1))),
+            Value::Object(members) => {
+                open.extend(members.values().map(|member| (member, depth + 1)))
+            }
             _ => {}
         }
     }

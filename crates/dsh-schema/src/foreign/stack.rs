@@ -17,7 +17,9 @@ pub(super) fn with_room<T: Send>(nodes: usize, work: impl FnOnce() -> T + Send) 
     // Address space only: pages are taken when they are touched.
     let size = (nodes * BYTES_PER_NODE).max(2 << 20);
     thread::scope(|scope| {
-        let thread = thread::Builder::new().name("dsh-schema".into()).stack_size(size);
+        let thread = thread::Builder::new()
+            .name("dsh-schema".into())
+            .stack_size(size);
         let handle = thread.spawn_scoped(scope, work).ok()?;
         match handle.join() {
             Ok(result) => Some(result),

@@ -43,7 +43,8 @@ pub(super) fn survey(schema: &Value, draft: Draft) -> Result<Survey, Vec<String>
         }
     }
     if walk.unlisted > 0 {
-        walk.violations.push(format!("{} more violations", walk.unlisted));
+        walk.violations
+            .push(format!("{} more violations", walk.unlisted));
     }
     Err(walk.violations)
 }
@@ -116,7 +117,9 @@ impl<'a> Walk<'a> {
         if id >= MAX_NODES {
             if id == MAX_NODES {
                 self.nodes.push(Edges::default());
-                self.refuse(&format!("has more than {MAX_NODES} subschemas in front of it"));
+                self.refuse(&format!(
+                    "has more than {MAX_NODES} subschemas in front of it"
+                ));
             }
             return 0;
         }
@@ -126,14 +129,18 @@ impl<'a> Walk<'a> {
             Value::Bool(_) => {}
             Value::Object(members) => {
                 for (keyword, value) in members {
-                    self.below(Step::Keyword(keyword), |walk| walk.keyword(id, keyword, value));
+                    self.below(Step::Keyword(keyword), |walk| {
+                        walk.keyword(id, keyword, value)
+                    });
                 }
                 let ignores_siblings = self.draft <= Draft::V7 && members.contains_key("$ref");
                 for keyword in members.keys().filter(|_| ignores_siblings) {
                     if keyword != "$ref" && !vocabulary::is_annotation(keyword) {
                         let draft = self.draft.name();
                         self.below(Step::Keyword(keyword), |walk| {
-                            walk.refuse(&format!("is ignored beside $ref in {draft}; move it into an allOf"));
+                            walk.refuse(&format!(
+                                "is ignored beside $ref in {draft}; move it into an allOf"
+                            ));
                         });
                     }
                 }
@@ -153,16 +160,24 @@ impl<'a> Walk<'a> {
             Shape::Text => self.expect(value.is_string(), "must be a string"),
             Shape::Flag => self.expect(value.is_boolean(), "must be true or false"),
             Shape::Count => {
-                let whole = value.as_f64().is_some_and(|count| count >= 0.0 && count.fract() == 0.0);
+                let whole = value
+                    .as_f64()
+                    .is_some_and(|count| count >= 0.0 && count.fract() == 0.0);
                 self.expect(whole, "must be a non-negative integer");
             }
             Shape::Number => self.expect(value.is_number(), "must be a number"),
             Shape::Positive => {
-                self.expect(value.as_f64().is_some_and(|number| number > 0.0), "must be a number above 0");
+                self.expect(
+                    value.as_f64().is_some_and(|number| number > 0.0),
+                    "must be a number above 0",
+                );
             }
             Shape::Types => self.types(value),
             Shape::Choices => {
-                self.expect(value.as_array().is_some_and(|list| !list.is_empty()), "must be a non-empty array");
+                self.expect(
+                    value.as_array().is_some_and(|list| !list.is_empty()),
+                    "must be a non-empty array",
+                );
             }
             Shape::Names => self.names(value),
             Shape::NamesByName => match value.as_object() {
@@ -191,7 +206,11 @@ impl<'a> Walk<'a> {
                 self.nodes[id].also.push(child);
             }
             Shape::SameList | Shape::ChildList | Shape::ChildOrList => self.list(id, shape, value),
-            Shape::SameByName | Shape::Dependencies | Shape::ChildByName | Shape::ChildByPattern | Shape::Definitions => {
+            Shape::SameByName
+            | Shape::Dependencies
+            | Shape::ChildByName
+            | Shape::ChildByPattern
+            | Shape::Definitions => {
                 self.map(id, shape, value);
             }
             Shape::Reference => match value.as_str() {
@@ -233,7 +252,10 @@ impl<'a> Walk<'a> {
     }
 
     fn word(&mut self, word: &str) {
-        if !matches!(word, "object" | "array" | "string" | "number" | "integer" | "boolean" | "null") {
+        if !matches!(
+            word,
+            "object" | "array" | "string" | "number" | "integer" | "boolean" | "null"
+        ) {
             let hint = match word {
                 "dict" | "map" | "struct" | "record" => ", use \"object\"",
                 "list" | "tuple" | "set" => ", use \"array\"",
@@ -245,12 +267,17 @@ impl<'a> Walk<'a> {
                 "any" => ", leave type out",
                 _ => "",
             };
-            self.refuse(&format!("\"{}\" is not a JSON Schema type{hint}", brief(word)));
+            self.refuse(&format!(
+                "\"{}\" is not a JSON Schema type{hint}",
+                brief(word)
+            ));
         }
     }
 
     fn names(&mut self, value: &'a Value) {
-        let names = value.as_array().is_some_and(|names| names.iter().all(Value::is_string));
+        let names = value
+            .as_array()
+            .is_some_and(|names| names.iter().all(Value::is_string));
         self.expect(names, "must be an array of strings");
     }
 
@@ -259,12 +286,18 @@ impl<'a> Walk<'a> {
         if self.patterns == MAX_PATTERNS + 1 {
             self.refuse(&format!("is one of more than {MAX_PATTERNS} patterns"));
         } else if self.patterns <= MAX_PATTERNS && !super::patterns::compiles(pattern) {
-            self.refuse(&format!("\"{}\" is not a regular expression that can be checked", brief(pattern)));
+            self.refuse(&format!(
+                "\"{}\" is not a regular expression that can be checked",
+                brief(pattern)
+            ));
         }
     }
 
     fn list(&mut self, id: usize, shape: Shape, value: &'a Value) {
-        let Some(schemas) = value.as_array().filter(|schemas| !schemas.is_empty() || shape == Shape::ChildOrList) else {
+        let Some(schemas) = value
+            .as_array()
+            .filter(|schemas| !schemas.is_empty() || shape == Shape::ChildOrList)
+        else {
             return self.refuse("must be a non-empty array of schemas");
         };
         for (index, schema) in schemas.iter().enumerate() {
@@ -317,7 +350,11 @@ impl<'a> Walk<'a> {
     fn resolve(&mut self) {
         let mut next = 0;
         while next < self.references.len() {
-            let Reference { from, text, ref place } = self.references[next];
+            let Reference {
+                from,
+                text,
+                ref place,
+            } = self.references[next];
             let place = place.clone();
             next += 1;
             match self.target(text) {
@@ -329,7 +366,9 @@ impl<'a> Walk<'a> {
                     self.nodes[from].same.push(target);
                 }
                 None if self.violations.len() == MAX_LISTED => self.unlisted += 1,
-                None => self.violations.push(format!("{place} \"{}\" points at nothing", brief(text))),
+                None => self
+                    .violations
+                    .push(format!("{place} \"{}\" points at nothing", brief(text))),
             }
         }
     }

@@ -14,7 +14,9 @@ impl Draft {
     /// The draft that a `$schema` names; `None` for anything else.
     pub(super) fn of_uri(uri: &str) -> Option<Self> {
         let uri = uri.strip_suffix('#').unwrap_or(uri);
-        let uri = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"))?;
+        let uri = uri
+            .strip_prefix("https://")
+            .or_else(|| uri.strip_prefix("http://"))?;
         Some(match uri.strip_prefix("json-schema.org/")? {
             "draft-04/schema" => Self::V4,
             "draft-06/schema" => Self::V6,
@@ -185,7 +187,18 @@ pub(super) fn is_annotation(keyword: &str) -> bool {
     keyword.starts_with("x-")
         || matches!(
             keyword,
-            "description" | "title" | "default" | "examples" | "$comment" | "deprecated" | "readOnly"
-                | "writeOnly" | "$schema" | "$id" | "id" | "$defs" | "definitions"
+            "description"
+                | "title"
+                | "default"
+                | "examples"
+                | "$comment"
+                | "deprecated"
+                | "readOnly"
+                | "writeOnly"
+                | "$schema"
+                | "$id"
+                | "id"
+                | "$defs"
+                | "definitions"
         )
 }

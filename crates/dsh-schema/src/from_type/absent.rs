@@ -33,9 +33,17 @@ struct Property {
 impl AbsentNulls {
     /// `None` when there is no such argument.
     pub(super) fn of(schema: &Value) -> Option<Self> {
-        let mut build = Build { root: schema, nodes: Vec::new(), targets: HashMap::new() };
+        let mut build = Build {
+            root: schema,
+            nodes: Vec::new(),
+            targets: HashMap::new(),
+        };
         build.node(schema);
-        let any = build.nodes.iter().flat_map(|node| &node.properties).any(|property| property.nullable);
+        let any = build
+            .nodes
+            .iter()
+            .flat_map(|node| &node.properties)
+            .any(|property| property.nullable);
         any.then_some(Self { nodes: build.nodes })
     }
 
@@ -55,14 +63,21 @@ impl AbsentNulls {
             return true;
         }
         if let Some(object) = value.as_object() {
-            object.iter().any(|(name, member)| match node.property(name) {
-                Some(property) => property.nullable && member.is_null() || self.occurs(property.node, member),
-                None => node.others.is_some_and(|others| self.occurs(others, member)),
-            })
+            object
+                .iter()
+                .any(|(name, member)| match node.property(name) {
+                    Some(property) => {
+                        property.nullable && member.is_null() || self.occurs(property.node, member)
+                    }
+                    None => node
+                        .others
+                        .is_some_and(|others| self.occurs(others, member)),
+                })
         } else if let Some(array) = value.as_array() {
-            array.iter().enumerate().any(|(index, item)| {
-                node.item(index).is_some_and(|node| self.occurs(node, item))
-            })
+            array
+                .iter()
+                .enumerate()
+                .any(|(index, item)| node.item(index).is_some_and(|node| self.occurs(node, item)))
         } else {
             false
         }
@@ -76,7 +91,10 @@ impl AbsentNulls {
         match value {
             Value::Object(members) => {
                 members.retain(|name, member| {
-                    !(member.is_null() && node.property(name).is_some_and(|property| property.nullable))
+                    !(member.is_null()
+                        && node
+                            .property(name)
+                            .is_some_and(|property| property.nullable))
                 });
                 for (name, member) in members {
                     match (node.property(name), node.others) {
@@ -100,7 +118,9 @@ impl AbsentNulls {
 
 impl Node {
     fn property(&self, name: &str) -> Option<&Property> {
-        self.properties.iter().find(|property| property.name == name)
+        self.properties
+            .iter()
+            .find(|property| property.name == name)
     }
 
     fn item(&self, index: usize) -> Option<usize> {
@@ -123,22 +143,44 @@ impl<'a> Build<'a> {
             self.targets.insert("#", 0);
         }
         let required = schema.get("required").and_then(Value::as_array);
-        let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|one| one == name));
+        let is_required =
+            |name: &str| required.is_some_and(|names| names.iter().any(|one| one == name));
         let mut node = Node::default();
-        for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        for (name, property) in schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
             node.properties.push(Property {
                 name: name.clone(),
                 nullable: !is_required(name) && !has_use_for_null(property),
                 node: self.node(property),
             });
         }
-        node.others = schema.get("additionalProperties").filter(|one| one.is_object()).map(|one| self.node(one));
-        node.items = schema.get("items").filter(|one| one.is_object()).map(|one| self.node(one));
-        for position in schema.get("prefixItems").and_then(Value::as_array).into_iter().flatten() {
+        node.others = schema
+            .get("additionalProperties")
+            .filter(|one| one.is_object())
+            .map(|one| self.node(one));
+        node.items = schema
+            .get("items")
+            .filter(|one| one.is_object())
+            .map(|one| self.node(one));
+        for position in schema
+            .get("prefixItems")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
             node.positions.push(self.node(position));
         }
         for keyword in ["oneOf", "anyOf", "allOf"] {
-            for branch in schema.get(keyword).and_then(Value::as_array).into_iter().flatten() {
+            for branch in schema
+                .get(keyword)
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+            {
                 node.same.push(self.node(branch));
             }
         }
@@ -162,9 +204,13 @@ impl<'a> Build<'a> {
 
 /// Whether `null` is a value of its own for `schema`.
 fn has_use_for_null(schema: &Value) -> bool {
-    let Some(node) = schema.as_object() else { return *schema == Value::Bool(true) };
+    let Some(node) = schema.as_object() else {
+        return *schema == Value::Bool(true);
+    };
     let any = |keyword: &str| {
-        node.get(keyword).and_then(Value::as_array).map(|branches| branches.iter().any(has_use_for_null))
+        node.get(keyword)
+            .and_then(Value::as_array)
+            .map(|branches| branches.iter().any(has_use_for_null))
     };
     match node.get("type") {
         Some(Value::String(word)) => word == "null",
@@ -176,7 +222,9 @@ fn has_use_for_null(schema: &Value) -> bool {
             if let Some(literal) = node.get("const") {
                 return literal.is_null();
             }
-            any("oneOf").or_else(|| any("anyOf")).unwrap_or(!node.contains_key("$ref") && !node.contains_key("allOf"))
+            any("oneOf")
+                .or_else(|| any("anyOf"))
+                .unwrap_or(!node.contains_key("$ref") && !node.contains_key("allOf"))
         }
     }
 }

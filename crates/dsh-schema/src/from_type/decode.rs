@@ -7,19 +7,33 @@ pub(super) fn violation(error: &DocumentError) -> String {
     let path = error.path().unwrap_or_default();
     let message = error.message();
     let subject = if path.is_empty() { "arguments" } else { path };
-    let member = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    let member = |name: &str| {
+        if path.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{path}.{name}")
+        }
+    };
     if let Some(name) = quoted_after(message, "missing field `") {
         return format!("missing required property \"{}\"", member(name));
     }
     if let Some(name) = quoted_after(message, "unknown field `") {
-        return format!("\"{}\" is not a declared property (additionalProperties: false)", member(name));
+        return format!(
+            "\"{}\" is not a declared property (additionalProperties: false)",
+            member(name)
+        );
     }
-    if message.starts_with("unknown variant `") {
-        if let Some((_, known)) = message.split_once("expected ") {
-            let known: Vec<_> = known.split('`').skip(1).step_by(2).map(|name| format!("\"{name}\"")).collect();
-            if !known.is_empty() {
-                return format!("\"{subject}\" must be one of [{}]", known.join(","));
-            }
+    if message.starts_with("unknown variant `")
+        && let Some((_, known)) = message.split_once("expected ")
+    {
+        let known: Vec<_> = known
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .map(|name| format!("\"{name}\""))
+            .collect();
+        if !known.is_empty() {
+            return format!("\"{subject}\" must be one of [{}]", known.join(","));
         }
     }
     if message.starts_with("invalid value: ") || message.starts_with("invalid type: ") {
@@ -30,7 +44,9 @@ pub(super) fn violation(error: &DocumentError) -> String {
                 return if width == expected {
                     format!("\"{subject}\" must be an integer between {least} and {most}")
                 } else {
-                    format!("\"{subject}\" must be an integer between {least} and {most} other than 0")
+                    format!(
+                        "\"{subject}\" must be an integer between {least} and {most} other than 0"
+                    )
                 };
             }
         }
@@ -39,7 +55,10 @@ pub(super) fn violation(error: &DocumentError) -> String {
 }
 
 fn quoted_after<'a>(message: &'a str, prefix: &str) -> Option<&'a str> {
-    message.strip_prefix(prefix)?.split_once('`').map(|(name, _)| name)
+    message
+        .strip_prefix(prefix)?
+        .split_once('`')
+        .map(|(name, _)| name)
 }
 
 fn bounds(width: &str) -> Option<(i128, i128)> {

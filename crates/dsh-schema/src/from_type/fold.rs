@@ -12,9 +12,17 @@ pub(super) enum Side {
 
 /// Folds `schema` in place. The error names every part that no document could carry.
 pub(super) fn fold(schema: &mut Value, side: Side) -> Result<(), Vec<String>> {
-    let mut fold = Fold { side, path: String::from("schema"), violations: Vec::new() };
+    let mut fold = Fold {
+        side,
+        path: String::from("schema"),
+        violations: Vec::new(),
+    };
     fold.node(schema);
-    if fold.violations.is_empty() { Ok(()) } else { Err(fold.violations) }
+    if fold.violations.is_empty() {
+        Ok(())
+    } else {
+        Err(fold.violations)
+    }
 }
 
 struct Fold {
@@ -29,7 +37,9 @@ impl Fold {
         if *schema == Value::Bool(true) {
             *schema = Value::Object(Map::new());
         }
-        let Some(node) = schema.as_object_mut() else { return };
+        let Some(node) = schema.as_object_mut() else {
+            return;
+        };
         self.number(node);
         self.optional_properties(node);
         fold_unit_enum(node);
@@ -41,7 +51,9 @@ impl Fold {
 
     /// Integer widths and number formats are enforced on decoding.
     fn number(&mut self, node: &mut Map<String, Value>) {
-        let Some(format) = node.get("format").and_then(Value::as_str) else { return };
+        let Some(format) = node.get("format").and_then(Value::as_str) else {
+            return;
+        };
         let (least, most) = match format {
             "float" | "double" => (None, None),
             "uint128" | "int128" => {
@@ -49,6 +61,8 @@ impl Fold {
                     "{} is a 128-bit integer, which a document cannot hold; use a 64-bit integer or a string",
                     self.path
                 ));
+                // Named once, even when a `null` beside it makes a branch of it.
+                node.shift_remove("format");
                 return;
             }
             _ => match bounds(format) {
@@ -79,7 +93,10 @@ impl Fold {
             .collect();
         let properties = node.get_mut("properties").and_then(Value::as_object_mut);
         for (name, property) in properties.into_iter().flatten() {
-            if let Some(property) = property.as_object_mut().filter(|_| !required.contains(name)) {
+            if let Some(property) = property
+                .as_object_mut()
+                .filter(|_| !required.contains(name))
+            {
                 without_null(property);
             }
         }
@@ -108,12 +125,16 @@ impl Fold {
                         self.path.truncate(length);
                     }
                 }
-                "items" | "additionalProperties" | "contains" | "propertyNames" | "not" | "if" | "then" | "else" => {
-                    // A boolean is an openness here, not a schema to write out.
-                    if !value.is_boolean() || keyword == "items" {
-                        self.node(value);
-                    }
-                }
+                // A boolean is an openness there, not a schema to write out.
+                "additionalProperties" if value.is_boolean() => {}
+                "items"
+                | "additionalProperties"
+                | "contains"
+                | "propertyNames"
+                | "not"
+                | "if"
+                | "then"
+                | "else" => self.node(value),
                 _ => {}
             }
             self.path.truncate(length);
@@ -137,7 +158,10 @@ fn bounds(format: &str) -> Option<(i128, i128)> {
 }
 
 fn as_i128(value: &Value) -> Option<i128> {
-    value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from))
+    value
+        .as_i64()
+        .map(i128::from)
+        .or_else(|| value.as_u64().map(i128::from))
 }
 
 /// Takes `null` out of what an optional property accepts.
@@ -155,7 +179,9 @@ fn without_null(property: &mut Map<String, Value>) {
         choices.retain(|choice| !choice.is_null());
     }
     for keyword in ["anyOf", "oneOf"] {
-        let Some(Value::Array(branches)) = property.get_mut(keyword) else { continue };
+        let Some(Value::Array(branches)) = property.get_mut(keyword) else {
+            continue;
+        };
         let before = branches.len();
         branches.retain(|branch| !is_null_schema(branch));
         changed |= branches.len() < before;
@@ -185,18 +211,30 @@ fn merge(node: &mut Map<String, Value>, inner: Value) {
 
 /// A one-of of string literals becomes one `enum`; what is said about the variants goes into the description.
 fn fold_unit_enum(node: &mut Map<String, Value>) {
-    let Some(branches) = node.get("oneOf").and_then(Value::as_array) else { return };
+    let Some(branches) = node.get("oneOf").and_then(Value::as_array) else {
+        return;
+    };
     let mut choices = Vec::new();
     let mut notes = String::new();
     for branch in branches {
-        let Some(branch) = branch.as_object() else { return };
-        let known = |keyword: &String| matches!(keyword.as_str(), "type" | "enum" | "const" | "description");
+        let Some(branch) = branch.as_object() else {
+            return;
+        };
+        let known = |keyword: &String| {
+            matches!(keyword.as_str(), "type" | "enum" | "const" | "description")
+        };
         if branch.get("type").is_none_or(|word| word != "string") || !branch.keys().all(known) {
             return;
         }
-        match (branch.get("const"), branch.get("enum").and_then(Value::as_array)) {
+        match (
+            branch.get("const"),
+            branch.get("enum").and_then(Value::as_array),
+        ) {
             (Some(literal), None) => {
-                if let (Some(name), Some(note)) = (literal.as_str(), branch.get("description").and_then(Value::as_str)) {
+                if let (Some(name), Some(note)) = (
+                    literal.as_str(),
+                    branch.get("description").and_then(Value::as_str),
+                ) {
                     notes.push_str(&format!("\n- `{name}`: {note}"));
                 }
                 choices.push(literal.clone());
@@ -209,7 +247,10 @@ fn fold_unit_enum(node: &mut Map<String, Value>) {
     node.insert("type".to_owned(), json!("string"));
     node.insert("enum".to_owned(), Value::Array(choices));
     if !notes.is_empty() {
-        let description = node.get("description").and_then(Value::as_str).unwrap_or_default();
+        let description = node
+            .get("description")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let description = format!("{description}{notes}").trim_start().to_owned();
         node.insert("description".to_owned(), Value::String(description));
     }
@@ -219,24 +260,42 @@ fn fold_unit_enum(node: &mut Map<String, Value>) {
 fn null_as_branch(node: &mut Map<String, Value>) {
     if let Some(Value::Array(branches)) = node.get("anyOf") {
         let exclusive = branches.len() == 2
-            && branches.iter().filter(|branch| is_null_schema(branch)).count() == 1
-            && branches.iter().all(|branch| is_null_schema(branch) || excludes_null(branch));
+            && branches
+                .iter()
+                .filter(|branch| is_null_schema(branch))
+                .count()
+                == 1
+            && branches
+                .iter()
+                .all(|branch| is_null_schema(branch) || excludes_null(branch));
         if exclusive && !node.contains_key("oneOf") {
             let branches = node.shift_remove("anyOf").unwrap_or_default();
             node.insert("oneOf".to_owned(), branches);
         }
         return;
     }
-    let Some(Value::Array(types)) = node.get("type") else { return };
-    let others: Vec<_> = types.iter().filter(|word| *word != "null").cloned().collect();
+    let Some(Value::Array(types)) = node.get("type") else {
+        return;
+    };
+    let others: Vec<_> = types
+        .iter()
+        .filter(|word| *word != "null")
+        .cloned()
+        .collect();
     if others.len() + 1 != types.len() || others.len() != 1 {
         return;
     }
     let mut inner = Map::new();
-    inner.insert("type".to_owned(), others.into_iter().next().unwrap_or_default());
+    inner.insert(
+        "type".to_owned(),
+        others.into_iter().next().unwrap_or_default(),
+    );
     let annotations = ["title", "description", "default", "examples", "deprecated"];
-    let moved: Vec<String> =
-        node.keys().filter(|keyword| *keyword != "type" && !annotations.contains(&keyword.as_str())).cloned().collect();
+    let moved: Vec<String> = node
+        .keys()
+        .filter(|keyword| *keyword != "type" && !annotations.contains(&keyword.as_str()))
+        .cloned()
+        .collect();
     for keyword in moved {
         if let Some(mut value) = node.shift_remove(&keyword) {
             if let (true, Value::Array(choices)) = (keyword == "enum", &mut value) {
@@ -262,8 +321,16 @@ fn excludes_null(schema: &Value) -> bool {
 
 /// An enum with one variant is that variant.
 fn unwrap_single_branch(node: &mut Map<String, Value>) {
-    let single = node.get("oneOf").and_then(Value::as_array).is_some_and(|branches| branches.len() == 1);
-    let beside = |keyword: &String| matches!(keyword.as_str(), "oneOf" | "title" | "description" | "default");
+    let single = node
+        .get("oneOf")
+        .and_then(Value::as_array)
+        .is_some_and(|branches| branches.len() == 1);
+    let beside = |keyword: &String| {
+        matches!(
+            keyword.as_str(),
+            "oneOf" | "title" | "description" | "default"
+        )
+    };
     if !single || !node.keys().all(beside) {
         return;
     }
@@ -275,10 +342,26 @@ fn unwrap_single_branch(node: &mut Map<String, Value>) {
 /// The subset's order of keywords (T333), the others behind in their own order.
 fn sort_keywords(node: &mut Map<String, Value>) {
     const ORDER: [&str; 13] = [
-        "type", "oneOf", "description", "title", "default", "examples", "additionalProperties", "properties",
-        "required", "items", "enum", "const", "$ref",
+        "type",
+        "oneOf",
+        "description",
+        "title",
+        "default",
+        "examples",
+        "additionalProperties",
+        "properties",
+        "required",
+        "items",
+        "enum",
+        "const",
+        "$ref",
     ];
-    let rank = |keyword: &str| ORDER.iter().position(|one| *one == keyword).unwrap_or(ORDER.len());
+    let rank = |keyword: &str| {
+        ORDER
+            .iter()
+            .position(|one| *one == keyword)
+            .unwrap_or(ORDER.len())
+    };
     let mut members: Vec<_> = std::mem::take(node).into_iter().collect();
     members.sort_by_key(|(keyword, _)| rank(keyword));
     node.extend(members);

@@ -82,7 +82,10 @@ impl ArgumentsContract {
     pub fn of<T: JsonSchema + ?Sized>() -> Result<Self, SchemaError> {
         let schema = arguments_schema::<T>()?;
         let contract = compile(&schema)?;
-        Ok(Self { contract, absent: AbsentNulls::of(&schema).map(Arc::new) })
+        Ok(Self {
+            contract,
+            absent: AbsentNulls::of(&schema).map(Arc::new),
+        })
     }
 
     /// What the schema alone asks for.
@@ -96,7 +99,9 @@ impl ArgumentsContract {
     pub fn is_valid(&self, arguments: ValueRef<'_>) -> bool {
         // The schema refuses a `null` that counts as absent, so that only a refusal has to look for one.
         self.contract.is_valid(arguments)
-            || self.without_absent(arguments).is_some_and(|rest| self.contract.is_valid(rest.root()))
+            || self
+                .without_absent(arguments)
+                .is_some_and(|rest| self.contract.is_valid(rest.root()))
     }
 
     /// Every violation of `arguments` against the schema, in order.
@@ -119,7 +124,10 @@ impl ArgumentsContract {
             Ok(decoded) => return Ok(decoded),
             Err(error) => error,
         };
-        match self.without_absent(arguments).map(|rest| rest.root().decode()) {
+        match self
+            .without_absent(arguments)
+            .map(|rest| rest.root().decode())
+        {
             Some(Ok(decoded)) => Ok(decoded),
             Some(Err(error)) => Err(vec![decode::violation(&error)]),
             None => Err(vec![decode::violation(&error)]),
@@ -136,7 +144,8 @@ fn arguments_schema<T: JsonSchema + ?Sized>() -> Result<Value, SchemaError> {
     if let Value::Object(root) = &mut schema {
         match root.get("type") {
             Some(word) if word == "object" => {
-                if !["properties", "additionalProperties", "patternProperties"].iter().any(|key| root.contains_key(*key)) {
+                let members = ["properties", "additionalProperties", "patternProperties"];
+                if !members.iter().any(|keyword| root.contains_key(*keyword)) {
                     root.insert("properties".to_owned(), Value::Object(Map::new()));
                 }
             }
@@ -147,7 +156,10 @@ fn arguments_schema<T: JsonSchema + ?Sized>() -> Result<Value, SchemaError> {
                 )]));
             }
             // Any JSON at all, of which arguments are the objects.
-            None if !["oneOf", "anyOf", "allOf", "$ref"].iter().any(|key| root.contains_key(*key)) => {
+            None if !["oneOf", "anyOf", "allOf", "$ref"]
+                .iter()
+                .any(|key| root.contains_key(*key)) =>
+            {
                 let annotations = std::mem::take(root);
                 root.insert("type".to_owned(), json!("object"));
                 root.extend(annotations);
@@ -170,7 +182,10 @@ fn folded<T: JsonSchema + ?Sized>(side: Side) -> Result<Value, SchemaError> {
     let mut schema = Value::from(settings.into_generator().into_root_schema_for::<T>());
     if let Value::Object(root) = &mut schema {
         // The name of a Rust type tells a model nothing; a title of the author's own stays.
-        if root.get("title").is_some_and(|title| *title == *T::schema_name()) {
+        if root
+            .get("title")
+            .is_some_and(|title| *title == *T::schema_name())
+        {
             root.shift_remove("title");
         }
     }
@@ -181,7 +196,9 @@ fn folded<T: JsonSchema + ?Sized>(side: Side) -> Result<Value, SchemaError> {
 fn compile(schema: &Value) -> Result<Contract, SchemaError> {
     match Document::from_value(schema) {
         Ok(document) => Contract::compile(&document),
-        Err(error) => Err(SchemaError::new(vec![format!("schema is not a lossless document: {error}")])),
+        Err(error) => Err(SchemaError::new(vec![format!(
+            "schema is not a lossless document: {error}"
+        )])),
     }
 }
 

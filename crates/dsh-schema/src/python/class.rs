@@ -23,7 +23,12 @@ pub(super) struct Classes {
 
 impl Classes {
     pub(super) fn none() -> Self {
-        Self { declared: Vec::new(), used: [false; TYPING.len()], taken: HashSet::new(), suffixes: HashMap::new() }
+        Self {
+            declared: Vec::new(),
+            used: [false; TYPING.len()],
+            taken: HashSet::new(),
+            suffixes: HashMap::new(),
+        }
     }
 
     /// Notes that the import line needs `name`.
@@ -36,7 +41,12 @@ impl Classes {
 
     /// The annotation of a node of the enforced subset. `base` is the class name to use for an
     /// object; without one there are no classes. `lists` counts the brackets around the node.
-    pub(super) fn annotation(&mut self, schema: ValueRef<'_>, base: Option<&str>, lists: usize) -> String {
+    pub(super) fn annotation(
+        &mut self,
+        schema: ValueRef<'_>,
+        base: Option<&str>,
+        lists: usize,
+    ) -> String {
         if let Some(branches) = schema.get("oneOf").and_then(ValueRef::as_array) {
             let mut union = String::new();
             for (index, branch) in branches.iter().enumerate() {
@@ -75,7 +85,9 @@ impl Classes {
         }
         let mut literal = format!("{}[", self.typing("Literal"));
         let choices = choices.filter(|_| constant.is_none());
-        let members = constant.into_iter().chain(choices.into_iter().flat_map(|list| list.iter()));
+        let members = constant
+            .into_iter()
+            .chain(choices.into_iter().flat_map(|list| list.iter()));
         for (index, member) in members.enumerate() {
             if index > 0 {
                 literal.push_str(", ");
@@ -87,9 +99,16 @@ impl Classes {
     }
 
     fn object(&mut self, schema: ValueRef<'_>, base: Option<&str>) -> String {
-        let closed = schema.get("additionalProperties").and_then(ValueRef::as_bool) == Some(false);
-        let fields = schema.get("properties").and_then(ValueRef::as_object).filter(|fields| !fields.is_empty());
-        let named = fields.is_none_or(|fields| fields.iter().all(|(field, _)| name::is_expressible(field)));
+        let closed = schema
+            .get("additionalProperties")
+            .and_then(ValueRef::as_bool)
+            == Some(false);
+        let fields = schema
+            .get("properties")
+            .and_then(ValueRef::as_object)
+            .filter(|fields| !fields.is_empty());
+        let named =
+            fields.is_none_or(|fields| fields.iter().all(|(field, _)| name::is_expressible(field)));
         let Some(base) = base.filter(|_| named && (fields.is_some() || closed)) else {
             return format!("dict[str, {}]", self.typing("Any"));
         };

@@ -9,15 +9,18 @@ const MAX_CLASS_NAME: usize = 120;
 /// Words that no identifier may be. Soft keywords (`match`, `case`, `type`, `_`) may.
 const KEYWORDS: [&str; 35] = [
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
-    "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in",
-    "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
+    "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import",
+    "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while",
+    "with", "yield",
 ];
 
 /// Whether `name` can be written as a field or method that keeps this very name (C83): Python
 /// normalises identifiers and mangles private ones.
 pub(super) fn is_expressible(name: &str) -> bool {
     let mut chars = name.chars();
-    let Some(first) = chars.next() else { return false };
+    let Some(first) = chars.next() else {
+        return false;
+    };
     (first == '_' || is_xid_start(first))
         && chars.all(is_xid_continue)
         && is_nfkc(name)
@@ -69,12 +72,25 @@ mod tests {
 
     #[test]
     fn a_name_is_expressible_when_python_keeps_it() {
-        for name in ["a", "_", "_x", "match", "type", "case", "é", "ключ", "__init__", "x9", "None_"] {
+        for name in [
+            "a", "_", "_x", "match", "type", "case", "é", "ключ", "__init__", "x9", "None_",
+        ] {
             assert!(is_expressible(name), "{name}");
         }
-        for name in
-            ["", "9a", "a-b", "a b", "class", "None", "__debug__", "__x", "ﬁnd", "a.b", "😀", "a\n"]
-        {
+        for name in [
+            "",
+            "9a",
+            "a-b",
+            "a b",
+            "class",
+            "None",
+            "__debug__",
+            "__x",
+            "ﬁnd",
+            "a.b",
+            "😀",
+            "a\n",
+        ] {
             assert!(!is_expressible(name), "{name}");
         }
     }

@@ -24,8 +24,12 @@ pub fn sdk(tools: &[Tool<'_>]) -> String {
         body.insert_str(0, "    pass\n");
     }
     classes.typing("Protocol");
-    let imports: Vec<_> =
-        TYPING.iter().zip(classes.used).filter(|(_, used)| *used).map(|(name, _)| *name).collect();
+    let imports: Vec<_> = TYPING
+        .iter()
+        .zip(classes.used)
+        .filter(|(_, used)| *used)
+        .map(|(name, _)| *name)
+        .collect();
     let mut out = format!("from typing import {}\n\n", imports.join(", "));
     out.push_str("class ToolCallError(Exception):\n    toolName: str\n\n");
     for class in &classes.declared {
@@ -49,10 +53,16 @@ fn position(classes: &mut Classes, schema: &Document, base: &str) -> String {
 fn push_tool(body: &mut String, tool: &Tool<'_>, args: &str, output: &str) -> bool {
     let description = text::one_line(tool.description);
     if name::is_method(tool.name) {
-        body.push_str(&format!("    async def {}(self, args: {args}) -> {output}:", tool.name));
+        body.push_str(&format!(
+            "    async def {}(self, args: {args}) -> {output}:",
+            tool.name
+        ));
         match description {
             Some(line) => {
-                body.push_str(&format!("\n        \"\"\"{}\"\"\"\n", text::docstring(&line)));
+                body.push_str(&format!(
+                    "\n        \"\"\"{}\"\"\"\n",
+                    text::docstring(&line)
+                ));
             }
             None => body.push_str(" ...\n"),
         }

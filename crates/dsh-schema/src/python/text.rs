@@ -31,7 +31,11 @@ pub(super) fn docstring(line: &str) -> String {
 /// Appends a scalar as a literal (C77, C78).
 pub(super) fn push_scalar(out: &mut String, value: ValueRef<'_>) {
     match value.kind() {
-        Kind::Bool => out.push_str(if value.as_bool() == Some(true) { "True" } else { "False" }),
+        Kind::Bool => out.push_str(if value.as_bool() == Some(true) {
+            "True"
+        } else {
+            "False"
+        }),
         Kind::String => push_string(out, value.as_str().unwrap_or_default()),
         Kind::Float => match value.as_f64() {
             Some(number) if number.fract() == 0.0 && number.abs() > SAFE => {
@@ -51,9 +55,18 @@ mod tests {
 
     #[test]
     fn a_description_is_one_line_without_control_characters() {
-        assert_eq!(one_line(" a\r\n  b\u{2028}c\u{feff}").as_deref(), Some("a b c"));
-        assert_eq!(one_line("x\u{0}\u{7f}\u{85}\u{9f}y").as_deref(), Some("x\\x00\\x7f\\x85\\x9fy"));
-        assert_eq!(one_line("zero\u{200b}width").as_deref(), Some("zero\u{200b}width"));
+        assert_eq!(
+            one_line(" a\r\n  b\u{2028}c\u{feff}").as_deref(),
+            Some("a b c")
+        );
+        assert_eq!(
+            one_line("x\u{0}\u{7f}\u{85}\u{9f}y").as_deref(),
+            Some("x\\x00\\x7f\\x85\\x9fy")
+        );
+        assert_eq!(
+            one_line("zero\u{200b}width").as_deref(),
+            Some("zero\u{200b}width")
+        );
         assert_eq!(one_line(" \n\u{2029}"), None);
         assert_eq!(docstring(r#"say "\n" \"#), r#"say \"\\n\" \\"#);
     }

@@ -2,7 +2,6 @@
 
 use crate::Number;
 
-use super::tree::is_same;
 use super::view::View;
 
 /// One literal of an `enum` or a `const`.
@@ -42,7 +41,10 @@ impl Literal {
         } else {
             return None;
         };
-        Some(Self { value: literal, json: value.json().into() })
+        Some(Self {
+            value: literal,
+            json: value.json().into(),
+        })
     }
 
     /// The literal itself.
@@ -104,5 +106,27 @@ pub(super) fn is_integer(number: Number) -> bool {
     match number {
         Number::Int(_) | Number::UInt(_) => true,
         Number::Float(float) => is_lossless(number) && float.fract() == 0.0,
+    }
+}
+
+/// Equality of strings that are mostly short: compares what overlaps in words instead of calling into the C library.
+#[inline(always)]
+pub(super) fn is_same(left: &str, right: &str) -> bool {
+    let (left, right) = (left.as_bytes(), right.as_bytes());
+    if left.len() != right.len() {
+        return false;
+    }
+    if (8..=16).contains(&left.len()) {
+        left.first_chunk::<8>() == right.first_chunk::<8>()
+            && left.last_chunk::<8>() == right.last_chunk::<8>()
+    } else if (4..8).contains(&left.len()) {
+        left.first_chunk::<4>() == right.first_chunk::<4>()
+            && left.last_chunk::<4>() == right.last_chunk::<4>()
+    } else if (1..4).contains(&left.len()) {
+        // The first, the middle and the last of up to three bytes are all of them.
+        let (middle, last) = (left.len() / 2, left.len() - 1);
+        left[0] == right[0] && left[middle] == right[middle] && left[last] == right[last]
+    } else {
+        left == right
     }
 }

@@ -9,6 +9,7 @@
 //! - `tree` is the list of nodes and the read-only walk over it;
 //! - `view` lets the three walks above read a [`Document`] and a `serde_json::Value` alike.
 
+mod allowed;
 mod literal;
 mod parse;
 mod place;
@@ -62,7 +63,10 @@ impl Schema {
     pub fn parse(schema: &Document) -> Result<Self, SchemaError> {
         let tree = parse::parse(schema.root()).map_err(SchemaError::new)?;
         Ok(Self {
-            compiled: Arc::new(Compiled { tree, source: schema.clone() }),
+            compiled: Arc::new(Compiled {
+                tree,
+                source: schema.clone(),
+            }),
         })
     }
 
@@ -84,9 +88,11 @@ impl Schema {
     pub fn parse_value(schema: &serde_json::Value) -> Result<Self, SchemaError> {
         match Document::from_value(schema) {
             Ok(document) => Self::parse(&document),
-            Err(error) => Err(SchemaError::new(
-                parse::parse(schema).err().unwrap_or_else(|| vec![format!("schema is not lossless JSON: {error}")]),
-            )),
+            Err(error) => {
+                Err(SchemaError::new(parse::parse(schema).err().unwrap_or_else(
+                    || vec![format!("schema is not lossless JSON: {error}")],
+                )))
+            }
         }
     }
 
@@ -152,6 +158,8 @@ impl Schema {
 
 impl fmt::Debug for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Schema").field(&format_args!("{}", self.source().text())).finish()
+        f.debug_tuple("Schema")
+            .field(&format_args!("{}", self.source().text()))
+            .finish()
     }
 }

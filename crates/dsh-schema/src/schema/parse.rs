@@ -3,12 +3,14 @@
 //! The order of the violations is part of the contract (T381). Open work lies on a list of tasks, last in, first out, so
 //! whatever has to come after the children is pushed before them.
 
+use super::allowed::Allowed;
 use super::literal::{Literal, LiteralValue, is_integer};
 use super::place::{Place, Places, Step};
-use super::tree::{Allowed, Node, NodeId, Notes, ObjectNode, Property, Scalar, Tree};
+use super::tree::{Node, NodeId, Notes, ObjectNode, Property, Scalar, Tree};
 use super::view::View;
 
-const SUBSET: &str = "(subset: type/oneOf/properties/required/additionalProperties/items/enum/const + annotations)";
+const SUBSET: &str =
+    "(subset: type/oneOf/properties/required/additionalProperties/items/enum/const + annotations)";
 
 /// Compiles a schema.
 ///
@@ -19,30 +21,59 @@ pub(super) fn parse<'a, V: View<'a>>(schema: V) -> Result<Tree, Vec<String>> {
         notes: vec![Notes::default()],
         places: Places::new("schema"),
         violations: Vec::new(),
-        tasks: vec![Task::Node { schema, id: 0, place: Places::ROOT }],
+        tasks: vec![Task::Node {
+            schema,
+            id: 0,
+            place: Places::ROOT,
+        }],
     };
     while let Some(task) = parser.tasks.pop() {
         match task {
             Task::Node { schema, id, place } => parser.node(schema, id, place),
-            Task::AfterProperties { keywords, properties, id, place } => {
+            Task::AfterProperties {
+                keywords,
+                properties,
+                id,
+                place,
+            } => {
                 parser.after_properties(&keywords, properties, id, place);
             }
             Task::AfterBranches { keywords, place } => {
-                parser.misplaced(&keywords, &CONSTRAINTS, place, "is not supported beside oneOf");
+                parser.misplaced(
+                    &keywords,
+                    &CONSTRAINTS,
+                    place,
+                    "is not supported beside oneOf",
+                );
             }
         }
     }
     if parser.violations.is_empty() {
-        Ok(Tree { nodes: parser.nodes, notes: parser.notes })
+        Ok(Tree {
+            nodes: parser.nodes,
+            notes: parser.notes,
+        })
     } else {
         Err(parser.violations)
     }
 }
 
 enum Task<V> {
-    Node { schema: V, id: NodeId, place: Place },
-    AfterProperties { keywords: Keywords<V>, properties: Vec<Property>, id: NodeId, place: Place },
-    AfterBranches { keywords: Keywords<V>, place: Place },
+    Node {
+        schema: V,
+        id: NodeId,
+        place: Place,
+    },
+    AfterProperties {
+        keywords: Keywords<V>,
+        properties: Vec<Property>,
+        id: NodeId,
+        place: Place,
+    },
+    AfterBranches {
+        keywords: Keywords<V>,
+        place: Place,
+    },
 }
 
 /// The keywords that constrain, apart from `type` and `oneOf`; violations name them in this order.
@@ -139,15 +170,22 @@ impl<'a, V: View<'a>> Parser<'a, V> {
         };
         match (keywords.r#type, keywords.one_of) {
             (Some(_), Some(_)) => self.refuse(place, " cannot declare both type and oneOf"),
-            (None, None) => self.misplaced(&keywords, &CONSTRAINTS, place, "requires type or oneOf"),
+            (None, None) => {
+                self.misplaced(&keywords, &CONSTRAINTS, place, "requires type or oneOf")
+            }
             (None, Some(one_of)) => self.one_of(one_of, keywords, id, place),
             (Some(name), None) => self.typed(name, keywords, id, place),
         }
     }
 
     fn keywords(&mut self, object: V::Object, place: Place) -> Keywords<V> {
-        let mut keywords =
-            Keywords { r#type: None, one_of: None, constraints: [None; 6], description: None, title: None };
+        let mut keywords = Keywords {
+            r#type: None,
+            one_of: None,
+            constraints: [None; 6],
+            description: None,
+            title: None,
+        };
         for (key, value) in V::members(object) {
             let mut is_annotation = false;
             match key {
@@ -162,13 +200,21 @@ impl<'a, V: View<'a>> Parser<'a, V> {
                     keywords.title = Some(value);
                 }
                 "default" | "examples" => is_annotation = true,
-                _ => match CONSTRAINTS.into_iter().find(|constraint| constraint.name() == key) {
+                _ => match CONSTRAINTS
+                    .into_iter()
+                    .find(|constraint| constraint.name() == key)
+                {
                     Some(constraint) => keywords.constraints[constraint as usize] = Some(value),
-                    None => self.refuse(place, format!(".{key} is not a supported keyword {SUBSET}")),
+                    None => {
+                        self.refuse(place, format!(".{key} is not a supported keyword {SUBSET}"))
+                    }
                 },
             }
             if is_annotation && !value.is_lossless() {
-                self.refuse(place, format!(".{key} annotation must be lossless JSON data"));
+                self.refuse(
+                    place,
+                    format!(".{key} annotation must be lossless JSON data"),
+                );
             }
         }
         keywords
@@ -183,7 +229,13 @@ impl<'a, V: View<'a>> Parser<'a, V> {
     }
 
     /// Refuses those of `constraints` that are there.
-    fn misplaced(&mut self, keywords: &Keywords<V>, constraints: &[Constraint], place: Place, why: &str) {
+    fn misplaced(
+        &mut self,
+        keywords: &Keywords<V>,
+        constraints: &[Constraint],
+        place: Place,
+        why: &str,
+    ) {
         for &constraint in constraints {
             if keywords.get(constraint).is_some() {
                 self.refuse(place, format!(".{} {why}", constraint.name()));
@@ -200,19 +252,29 @@ impl<'a, V: View<'a>> Parser<'a, V> {
             if index == 0 {
                 first = id;
             }
-            branches.push(Task::Node { schema, id, place: self.places.add(place, Step::Branch(index)) });
+            branches.push(Task::Node {
+                schema,
+                id,
+                place: self.places.add(place, Step::Branch(index)),
+            });
         }
         if branches.len() < 2 {
             self.refuse(place, ".oneOf must be an array of at least two schemas");
         }
-        self.fill(id, Node::OneOf(first, u32::try_from(branches.len()).unwrap_or(u32::MAX)));
+        self.fill(
+            id,
+            Node::OneOf(first, u32::try_from(branches.len()).unwrap_or(u32::MAX)),
+        );
         self.push_children(branches);
     }
 
     fn typed(&mut self, name: V, keywords: Keywords<V>, id: NodeId, place: Place) {
         use Constraint::{AdditionalProperties, Const, Enum, Items, Properties, Required};
         if name.array().is_some() {
-            self.refuse(place, ".type must be a single type string (type arrays are not supported)");
+            self.refuse(
+                place,
+                ".type must be a single type string (type arrays are not supported)",
+            );
             return;
         }
         let name = name.string().unwrap_or_default();
@@ -223,7 +285,12 @@ impl<'a, V: View<'a>> Parser<'a, V> {
                 self.object(keywords, id, place);
             }
             "array" => {
-                self.misplaced(&keywords, &[Properties, Required, AdditionalProperties, Enum, Const], place, &why);
+                self.misplaced(
+                    &keywords,
+                    &[Properties, Required, AdditionalProperties, Enum, Const],
+                    place,
+                    &why,
+                );
                 let items = keywords.get(Items).map(|schema| {
                     let id = self.reserve();
                     let place = self.places.add(place, Step::Items);
@@ -234,11 +301,19 @@ impl<'a, V: View<'a>> Parser<'a, V> {
             }
             _ => match scalar_of(name) {
                 Some(scalar) => {
-                    self.misplaced(&keywords, &[Properties, Required, AdditionalProperties, Items], place, &why);
+                    self.misplaced(
+                        &keywords,
+                        &[Properties, Required, AdditionalProperties, Items],
+                        place,
+                        &why,
+                    );
                     self.scalar(scalar, &keywords, id, place);
                 }
                 None => {
-                    self.refuse(place, ".type must be one of object/array/string/number/integer/boolean/null");
+                    self.refuse(
+                        place,
+                        ".type must be one of object/array/string/number/integer/boolean/null",
+                    );
                 }
             },
         }
@@ -254,10 +329,23 @@ impl<'a, V: View<'a>> Parser<'a, V> {
         let mut children = Vec::new();
         for (name, schema) in members.into_iter().flat_map(V::members) {
             let node = self.reserve();
-            properties.push(Property { name: name.into(), node, required: false });
-            children.push(Task::Node { schema, id: node, place: self.places.add(place, Step::Property(name)) });
+            properties.push(Property {
+                name: name.into(),
+                node,
+                required: false,
+            });
+            children.push(Task::Node {
+                schema,
+                id: node,
+                place: self.places.add(place, Step::Property(name)),
+            });
         }
-        self.tasks.push(Task::AfterProperties { keywords, properties, id, place });
+        self.tasks.push(Task::AfterProperties {
+            keywords,
+            properties,
+            id,
+            place,
+        });
         self.push_children(children);
     }
 
@@ -268,11 +356,16 @@ impl<'a, V: View<'a>> Parser<'a, V> {
         id: NodeId,
         place: Place,
     ) {
-        let required = keywords.get(Constraint::Required).map(|required| self.required(required, place));
+        let required = keywords
+            .get(Constraint::Required)
+            .map(|required| self.required(required, place));
         let mut object = ObjectNode::new(properties, false);
         for name in required.unwrap_or_default() {
             if !object.require(name) {
-                self.refuse(place, format!(".required names \"{name}\" which is not in properties"));
+                self.refuse(
+                    place,
+                    format!(".required names \"{name}\" which is not in properties"),
+                );
             }
         }
         if let Some(additional) = keywords.get(Constraint::AdditionalProperties) {
@@ -286,8 +379,9 @@ impl<'a, V: View<'a>> Parser<'a, V> {
 
     /// The names that `required` lists; none when it is malformed.
     fn required(&mut self, required: V, place: Place) -> Vec<&'a str> {
-        let names: Option<Vec<_>> =
-            required.array().and_then(|names| V::items(names).map(V::string).collect());
+        let names: Option<Vec<_>> = required
+            .array()
+            .and_then(|names| V::items(names).map(V::string).collect());
         if names.is_none() {
             self.refuse(place, ".required must be an array of strings");
         }
@@ -303,7 +397,10 @@ impl<'a, V: View<'a>> Parser<'a, V> {
             .and_then(|values| V::items(values).map(literal).collect())
             .filter(|values: &Vec<_>| !values.is_empty());
         if listed.is_some() && values.is_none() {
-            self.refuse(place, format!(".enum must be a non-empty array of {name} values"));
+            self.refuse(
+                place,
+                format!(".enum must be a non-empty array of {name} values"),
+            );
         }
         let given = keywords.get(Constraint::Const);
         let constant = given.and_then(literal);
@@ -314,7 +411,10 @@ impl<'a, V: View<'a>> Parser<'a, V> {
             && !values.iter().any(|value| value.is_equal(constant))
         {
             let path = self.places.path(place);
-            self.refuse(place, format!(".const must be one of {path}.enum when both are declared"));
+            self.refuse(
+                place,
+                format!(".const must be one of {path}.enum when both are declared"),
+            );
         }
         let allowed = (values.is_some() || constant.is_some())
             .then(|| Box::new(Allowed::new(scalar, values.unwrap_or_default(), constant)));
@@ -323,9 +423,15 @@ impl<'a, V: View<'a>> Parser<'a, V> {
 }
 
 fn scalar_of(name: &str) -> Option<Scalar> {
-    [Scalar::String, Scalar::Number, Scalar::Integer, Scalar::Boolean, Scalar::Null]
-        .into_iter()
-        .find(|scalar| scalar.name() == name)
+    [
+        Scalar::String,
+        Scalar::Number,
+        Scalar::Integer,
+        Scalar::Boolean,
+        Scalar::Null,
+    ]
+    .into_iter()
+    .find(|scalar| scalar.name() == name)
 }
 
 /// Whether a literal is a value of the scalar type.

@@ -30,7 +30,10 @@ impl<'a> Places<'a> {
     pub(crate) const ROOT: Place = 0;
 
     pub(crate) fn new(root: &'a str) -> Self {
-        Self { root, below_root: Vec::new() }
+        Self {
+            root,
+            below_root: Vec::new(),
+        }
     }
 
     pub(crate) fn add(&mut self, above: Place, step: Step<'a>) -> Place {
@@ -68,11 +71,19 @@ impl<'a> Places<'a> {
     /// The path of the value at `place`, for a message about the value itself: the root under the empty label is
     /// `arguments` (T353).
     pub(crate) fn subject(&self, place: Place) -> String {
-        if place == Self::ROOT && self.root.is_empty() { "arguments".to_owned() } else { self.path(place) }
+        if place == Self::ROOT && self.root.is_empty() {
+            "arguments".to_owned()
+        } else {
+            self.path(place)
+        }
     }
 
     /// The path of member `key` of the value at `place`.
     pub(crate) fn member(&self, place: Place, key: &str) -> String {
-        if place == Self::ROOT && self.root.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path(place)) }
+        if place == Self::ROOT && self.root.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{}.{key}", self.path(place))
+        }
     }
 }

@@ -3,18 +3,18 @@
 //! Nodes refer to each other by index, and children always come after their parent. Nothing here is recursive, so a
 //! schema of any depth is cloned and dropped in constant stack.
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 
-use crate::{Kind, Number};
+use crate::Kind;
 
-use super::literal::{Literal, LiteralValue, is_equal};
-use super::view::View;
+use super::allowed::Allowed;
+use super::literal::{Literal, is_same};
 
 /// Index of a node; the root is 0.
 pub(super) type NodeId = u32;
 
-/// From this many names on, a hash table finds a name faster than comparing one after the other.
-const INDEXED_FROM: usize = 12;
+/// From this many strings on, a hash table finds one faster than comparing one after the other.
+pub(super) const INDEXED_FROM: usize = 12;
 
 type Index = HashMap<Box<str>, u32, foldhash::fast::RandomState>;
 
@@ -41,75 +41,6 @@ pub(super) enum Node {
     OneOf(NodeId, u32),
 }
 
-/// The `enum` and `const` of a scalar. At least one of the two is there.
-#[derive(Debug)]
-pub(super) struct Allowed {
-    /// Empty when there is no `enum`; an `enum` is never empty.
-    pub(super) values: Box<[Literal]>,
-    /// Among `values` when there is an `enum`.
-    pub(super) constant: Option<Literal>,
-    /// The values as a compact JSON array.
-    pub(super) listed: Box<str>,
-    /// What both allow, by type, for the verdict.
-    accepted: Accepted,
-}
-
-#[derive(Debug)]
-enum Accepted {
-    Strings(Box<[Box<str>]>),
-    ManyStrings(HashSet<Box<str>, foldhash::fast::RandomState>),
-    Numbers(Box<[Number]>),
-    Booleans { yes: bool, no: bool },
-    Null,
-}
-
-impl Allowed {
-    pub(super) fn new(scalar: Scalar, values: Vec<Literal>, constant: Option<Literal>) -> Self {
-        let listed = values.iter().map(Literal::json).collect::<Vec<_>>().join(",");
-        let accepted = || constant.iter().chain(values.iter().filter(|_| constant.is_none())).map(Literal::value);
-        let strings = || {
-            accepted().filter_map(|value| match value {
-                LiteralValue::String(text) => Some(text.clone()),
-                _ => None,
-            })
-        };
-        let accepted = match scalar {
-            Scalar::String if strings().count() < INDEXED_FROM => Accepted::Strings(strings().collect()),
-            Scalar::String => Accepted::ManyStrings(strings().collect()),
-            Scalar::Number | Scalar::Integer => Accepted::Numbers(
-                accepted()
-                    .filter_map(|value| match value {
-                        LiteralValue::Number(number) => Some(*number),
-                        _ => None,
-                    })
-                    .collect(),
-            ),
-            Scalar::Boolean => {
-                let is = |boolean| accepted().any(|value| matches!(value, LiteralValue::Boolean(it) if *it == boolean));
-                Accepted::Booleans { yes: is(true), no: is(false) }
-            }
-            Scalar::Null => Accepted::Null,
-        };
-        Self { listed: format!("[{listed}]").into(), values: values.into(), constant, accepted }
-    }
-
-    /// Whether `enum` and `const` allow a value of the right type.
-    #[inline]
-    pub(super) fn permits<'a, V: View<'a>>(&self, value: V) -> bool {
-        match &self.accepted {
-            Accepted::Strings(strings) => {
-                value.string().is_some_and(|text| strings.iter().any(|string| is_same(string, text)))
-            }
-            Accepted::ManyStrings(strings) => value.string().is_some_and(|text| strings.contains(text)),
-            Accepted::Numbers(numbers) => {
-                value.number().is_some_and(|number| numbers.iter().any(|&it| is_equal(it, number)))
-            }
-            Accepted::Booleans { yes, no } => value.boolean().is_some_and(|boolean| if boolean { *yes } else { *no }),
-            Accepted::Null => value.is_null(),
-        }
-    }
-}
-
 #[derive(Debug)]
 pub(super) struct ObjectNode {
     pub(super) properties: Box<[Property]>,
@@ -131,17 +62,27 @@ pub(super) struct Property {
 impl ObjectNode {
     pub(super) fn new(properties: Vec<Property>, closed: bool) -> Self {
         let names = || properties.iter().map(|property| property.name.clone());
-        let index = (properties.len() >= INDEXED_FROM).then(|| Box::new(names().zip(0..).collect()));
-        Self { properties: properties.into(), required: Vec::new(), required_count: 0, closed, index }
+        let index =
+            (properties.len() >= INDEXED_FROM).then(|| Box::new(names().zip(0..).collect()));
+        Self {
+            properties: properties.into(),
+            required: Vec::new(),
+            required_count: 0,
+            closed,
+            index,
+        }
     }
 
     /// Makes property `name` required; `false` if it is not declared.
     pub(super) fn require(&mut self, name: &str) -> bool {
-        let Some((position, _)) = self.find(name, 0) else { return false };
+        let Some((position, _)) = self.find(name, 0) else {
+            return false;
+        };
         let property = &mut self.properties[position];
         self.required_count += usize::from(!property.required);
         property.required = true;
-        self.required.push(u32::try_from(position).unwrap_or(u32::MAX));
+        self.required
+            .push(u32::try_from(position).unwrap_or(u32::MAX));
         true
     }
 
@@ -158,30 +99,16 @@ impl ObjectNode {
         match &self.index {
             Some(index) => {
                 let position = *index.get(name)? as usize;
-                self.properties.get(position).map(|property| (position, property))
+                self.properties
+                    .get(position)
+                    .map(|property| (position, property))
             }
-            None => self.properties.iter().enumerate().find(|(_, property)| is_same(&property.name, name)),
+            None => self
+                .properties
+                .iter()
+                .enumerate()
+                .find(|(_, property)| is_same(&property.name, name)),
         }
-    }
-}
-
-/// Equality of strings that are mostly short: compares what overlaps in words instead of calling into the C library.
-#[inline(always)]
-pub(super) fn is_same(left: &str, right: &str) -> bool {
-    let (left, right) = (left.as_bytes(), right.as_bytes());
-    if left.len() != right.len() {
-        return false;
-    }
-    if (8..=16).contains(&left.len()) {
-        left.first_chunk::<8>() == right.first_chunk::<8>() && left.last_chunk::<8>() == right.last_chunk::<8>()
-    } else if (4..8).contains(&left.len()) {
-        left.first_chunk::<4>() == right.first_chunk::<4>() && left.last_chunk::<4>() == right.last_chunk::<4>()
-    } else if (1..4).contains(&left.len()) {
-        // The first, the middle and the last of up to three bytes are all of them.
-        let (middle, last) = (left.len() / 2, left.len() - 1);
-        left[0] == right[0] && left[middle] == right[middle] && left[last] == right[last]
-    } else {
-        left == right
     }
 }
 
@@ -293,12 +220,17 @@ impl<'a> NodeRef<'a> {
         let Self { tree, id } = self;
         match &tree.nodes[id as usize] {
             Node::Any => Shape::Any,
-            Node::Scalar(scalar, allowed) => {
-                Shape::Scalar(ScalarShape { scalar: *scalar, allowed: allowed.as_deref() })
-            }
+            Node::Scalar(scalar, allowed) => Shape::Scalar(ScalarShape {
+                scalar: *scalar,
+                allowed: allowed.as_deref(),
+            }),
             Node::Array(items) => Shape::Array(items.map(|id| Self { tree, id })),
             Node::Object(object) => Shape::Object(ObjectShape { tree, object }),
-            Node::OneOf(first, count) => Shape::OneOf(BranchesShape { tree, first: *first, count: *count }),
+            Node::OneOf(first, count) => Shape::OneOf(BranchesShape {
+                tree,
+                first: *first,
+                count: *count,
+            }),
         }
     }
 
@@ -345,11 +277,17 @@ impl<'a> ObjectShape<'a> {
     /// The declared properties, in their order.
     pub fn properties(self) -> impl ExactSizeIterator<Item = PropertyRef<'a>> + 'a {
         let tree = self.tree;
-        self.object.properties.iter().map(move |property| PropertyRef {
-            name: &property.name,
-            node: NodeRef { tree, id: property.node },
-            required: property.required,
-        })
+        self.object
+            .properties
+            .iter()
+            .map(move |property| PropertyRef {
+                name: &property.name,
+                node: NodeRef {
+                    tree,
+                    id: property.node,
+                },
+                required: property.required,
+            })
     }
 
     /// Whether undeclared properties are refused.
@@ -363,6 +301,9 @@ impl<'a> BranchesShape<'a> {
     /// The branches, in their order; at least two.
     pub fn iter(self) -> impl ExactSizeIterator<Item = NodeRef<'a>> + 'a {
         let tree = self.tree;
-        (0..self.count).map(move |offset| NodeRef { tree, id: self.first + offset })
+        (0..self.count).map(move |offset| NodeRef {
+            tree,
+            id: self.first + offset,
+        })
     }
 }

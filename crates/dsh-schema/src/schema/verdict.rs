@@ -24,14 +24,22 @@ fn node<'a, V: View<'a>>(nodes: &[Node], id: NodeId, value: V) -> bool {
 
 fn composite<'a, V: View<'a>>(nodes: &[Node], composite: &Node, value: V) -> bool {
     if let Node::Object(declared) = composite {
-        return value.object().is_some_and(|members| object::<V>(nodes, declared, members));
+        return value
+            .object()
+            .is_some_and(|members| object::<V>(nodes, declared, members));
     }
     match composite {
-        Node::Array(None) => {
-            value.array().is_some_and(|array| V::LOSSLESS || V::items(array).all(V::is_lossless))
-        }
+        Node::Array(None) => value
+            .array()
+            .is_some_and(|array| V::LOSSLESS || V::items(array).all(V::is_lossless)),
         Node::Array(Some(items)) => {
-            value.array().is_some_and(|array| V::items(array).all(|item| node(nodes, *items, item)))
+            value
+                .array()
+                .is_some_and(|array| match &nodes[*items as usize] {
+                    // Long arrays are mostly of these; nothing is looked up again for each item.
+                    Node::Scalar(kind, None) => V::items(array).all(|item| is_of(*kind, item)),
+                    _ => V::items(array).all(|item| node(nodes, *items, item)),
+                })
         }
         Node::OneOf(first, count) => matches(nodes, *first, *count, value, 2) == 1,
         Node::Any | Node::Scalar(..) | Node::Object(_) => true,

@@ -130,7 +130,9 @@ impl<'a> View<'a> for &'a Value {
     }
 
     fn number(self) -> Option<Number> {
-        let Value::Number(number) = self else { return None };
+        let Value::Number(number) = self else {
+            return None;
+        };
         if let Some(int) = number.as_i64() {
             return Some(Number::Int(int));
         }
@@ -171,7 +173,9 @@ impl<'a> View<'a> for &'a Value {
                 Value::Number(_) if !value.number().is_some_and(is_lossless) => return false,
                 Value::Array(_) | Value::Object(_) if depth >= MAX_DEPTH => return false,
                 Value::Array(items) => open.extend(items.iter().map(|item| (item, depth + 1))),
-                Value::Object(members) => open.extend(members.values().map(|member| (member, depth + 1))),
+                Value::Object(members) => {
+                    open.extend(members.values().map(|member| (member, depth + 1)))
+                }
                 _ => {}
             }
         }
@@ -195,7 +199,11 @@ fn normalised(float: f64) -> Number {
         #[expect(clippy::cast_possible_truncation, reason = "integral and in range")]
         Number::Int(float as i64)
     } else if (TWO_POW_63..TWO_POW_64).contains(&float) {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "integral and in range")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "integral and in range"
+        )]
         Number::UInt(float as u64)
     } else {
         Number::Float(float)

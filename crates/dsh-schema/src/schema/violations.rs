@@ -2,9 +2,10 @@
 //!
 //! The cold walk, taken only after a verdict of no. Open work lies on a list of tasks, last in, first out.
 
+use super::allowed::Allowed;
 use super::literal::{is_integer, is_lossless};
 use super::place::{Place, Places, Step};
-use super::tree::{Allowed, Node, NodeId, ObjectNode, Scalar, Tree};
+use super::tree::{Node, NodeId, ObjectNode, Scalar, Tree};
 use super::verdict;
 use super::view::View;
 
@@ -13,21 +14,39 @@ pub(super) fn list<'a, V: View<'a>>(tree: &'a Tree, value: V, root: &'a str) -> 
         nodes: &tree.nodes,
         places: Places::new(root),
         violations: Vec::new(),
-        tasks: vec![Task::Value { id: 0, value, place: Places::ROOT }],
+        tasks: vec![Task::Value {
+            id: 0,
+            value,
+            place: Places::ROOT,
+        }],
     };
     while let Some(task) = walk.tasks.pop() {
         match task {
             Task::Value { id, value, place } => walk.value(id, value, place),
-            Task::Undeclared { object, members, place, before } => walk.undeclared(object, members, place, before),
+            Task::Undeclared {
+                object,
+                members,
+                place,
+                before,
+            } => walk.undeclared(object, members, place, before),
         }
     }
     walk.violations
 }
 
 enum Task<'a, V: View<'a>> {
-    Value { id: NodeId, value: V, place: Place },
+    Value {
+        id: NodeId,
+        value: V,
+        place: Place,
+    },
     /// What is left of an object after its declared properties. `before` is the number of violations before the object.
-    Undeclared { object: &'a ObjectNode, members: V::Object, place: Place, before: usize },
+    Undeclared {
+        object: &'a ObjectNode,
+        members: V::Object,
+        place: Place,
+        before: usize,
+    },
 }
 
 struct Walk<'a, V: View<'a>> {
@@ -39,7 +58,8 @@ struct Walk<'a, V: View<'a>> {
 
 impl<'a, V: View<'a>> Walk<'a, V> {
     fn refuse(&mut self, place: Place, demand: &str) {
-        self.violations.push(format!("\"{}\" {demand}", self.places.subject(place)));
+        self.violations
+            .push(format!("\"{}\" {demand}", self.places.subject(place)));
     }
 
     fn value(&mut self, id: NodeId, value: V, place: Place) {
@@ -65,7 +85,10 @@ impl<'a, V: View<'a>> Walk<'a, V> {
             Node::OneOf(first, count) => {
                 let matched = verdict::matches(self.nodes, *first, *count, value, usize::MAX);
                 if matched != 1 {
-                    self.refuse(place, &format!("must match exactly one oneOf branch (matched {matched})"));
+                    self.refuse(
+                        place,
+                        &format!("must match exactly one oneOf branch (matched {matched})"),
+                    );
                 }
             }
         }
@@ -92,15 +115,25 @@ impl<'a, V: View<'a>> Walk<'a, V> {
             let name = &object.properties[position as usize].name;
             if V::member(members, name).is_none() {
                 let path = self.places.member(place, name);
-                self.violations.push(format!("missing required property \"{path}\""));
+                self.violations
+                    .push(format!("missing required property \"{path}\""));
             }
         }
-        self.tasks.push(Task::Undeclared { object, members, place, before });
+        self.tasks.push(Task::Undeclared {
+            object,
+            members,
+            place,
+            before,
+        });
         let first = self.tasks.len();
         for property in &object.properties {
             if let Some(value) = V::member(members, &property.name) {
                 let place = self.places.add(place, Step::Member(&property.name));
-                self.tasks.push(Task::Value { id: property.node, value, place });
+                self.tasks.push(Task::Value {
+                    id: property.node,
+                    value,
+                    place,
+                });
             }
         }
         self.tasks[first..].reverse();
@@ -146,8 +179,12 @@ fn unmet<'a, V: View<'a>>(scalar: Scalar, allowed: Option<&Allowed>, value: V) -
     let allowed = allowed?;
     let is_it = |literal: &super::Literal| {
         value.string().is_some_and(|text| literal.is_string(text))
-            || value.number().is_some_and(|number| literal.is_number(number))
-            || value.boolean().is_some_and(|boolean| literal.is_boolean(boolean))
+            || value
+                .number()
+                .is_some_and(|number| literal.is_number(number))
+            || value
+                .boolean()
+                .is_some_and(|boolean| literal.is_boolean(boolean))
             || (value.is_null() && matches!(literal.value(), super::LiteralValue::Null))
     };
     if !(allowed.values.is_empty() || allowed.values.iter().any(is_it)) {

@@ -13,13 +13,21 @@ type Refusal = String;
 
 /// Compiles the specification of a value.
 pub(super) fn value(spec: ValueRef<'_>) -> Result<Node, Refusal> {
-    let mut author = Author { places: Places::new("schema") };
-    author.run(Pending { spec, place: Places::ROOT, name: None })
+    let mut author = Author {
+        places: Places::new("schema"),
+    };
+    author.run(Pending {
+        spec,
+        place: Places::ROOT,
+        name: None,
+    })
 }
 
 /// Compiles a parameter map.
 pub(super) fn parameters(spec: ValueRef<'_>) -> Result<Properties, Refusal> {
-    let mut author = Author { places: Places::new("parameters") };
+    let mut author = Author {
+        places: Places::new("parameters"),
+    };
     let Some(members) = spec.as_object() else {
         return author.refuse(Places::ROOT, " must be an object of value schemas");
     };
@@ -27,7 +35,11 @@ pub(super) fn parameters(spec: ValueRef<'_>) -> Result<Properties, Refusal> {
     for (name, spec) in members.iter() {
         let place = author.places.add(Places::ROOT, Step::Member(name));
         let is_required = is_required(spec);
-        let node = author.run(Pending { spec, place, name: Some(name) })?;
+        let node = author.run(Pending {
+            spec,
+            place,
+            name: Some(name),
+        })?;
         properties.push(name, &node, is_required);
     }
     Ok(properties)
@@ -67,7 +79,9 @@ impl<'a> Author<'a> {
                 above.push(std::mem::replace(&mut current, child));
                 continue;
             }
-            let Some(parent) = above.pop() else { return Ok(current.node) };
+            let Some(parent) = above.pop() else {
+                return Ok(current.node);
+            };
             let child = std::mem::replace(&mut current, parent);
             current.adopt(&child);
         }
@@ -80,7 +94,9 @@ impl<'a> Author<'a> {
             return self.refuse(place, " must be a value schema object");
         };
         if pending.name.is_some()
-            && object.get("required").is_some_and(|required| required.as_bool() != Some(true))
+            && object
+                .get("required")
+                .is_some_and(|required| required.as_bool() != Some(true))
         {
             return self.refuse(place, ".required must be true when present");
         }
@@ -92,15 +108,28 @@ impl<'a> Author<'a> {
         let kind = if let Some(one_of) = one_of {
             self.only(object, pending, &["oneOf"])?;
             let Some(branches) = one_of.as_array() else {
-                return self.refuse(place, ".oneOf must be an array of at least two value schemas");
+                return self.refuse(
+                    place,
+                    ".oneOf must be an array of at least two value schemas",
+                );
             };
             for (index, spec) in branches.iter().enumerate() {
                 let place = self.places.add(place, Step::Branch(index));
-                children.push(Pending { spec, place, name: None });
+                children.push(Pending {
+                    spec,
+                    place,
+                    name: None,
+                });
             }
-            Kind::OneOf { branches: Vec::new() }
+            Kind::OneOf {
+                branches: Vec::new(),
+            }
         } else {
-            match object.get("type").and_then(ValueRef::as_str).unwrap_or_default() {
+            match object
+                .get("type")
+                .and_then(ValueRef::as_str)
+                .unwrap_or_default()
+            {
                 "string" => self.scalar(object, pending, Scalar::String)?,
                 "number" => self.scalar(object, pending, Scalar::Number)?,
                 "integer" => self.scalar(object, pending, Scalar::Integer)?,
@@ -110,7 +139,11 @@ impl<'a> Author<'a> {
                     self.only(object, pending, &["type", "items"])?;
                     if let Some(spec) = object.get("items") {
                         let place = self.places.add(place, Step::Items);
-                        children.push(Pending { spec, place, name: None });
+                        children.push(Pending {
+                            spec,
+                            place,
+                            name: None,
+                        });
                     }
                     Kind::Array { items: None }
                 }
@@ -128,27 +161,47 @@ impl<'a> Author<'a> {
             }
         };
         let annotations = ANNOTATIONS.map(|keyword| object.get(keyword).map(ValueRef::to_json));
-        Ok(Open { node: Node { kind, annotations }, children: children.into_iter(), pending })
+        Ok(Open {
+            node: Node { kind, annotations },
+            children: children.into_iter(),
+            pending,
+        })
     }
 
     /// Refuses the first key that is neither in `own` nor an annotation.
-    fn only(&self, object: ObjectRef<'a>, pending: Pending<'a>, own: &[&str]) -> Result<(), Refusal> {
+    fn only(
+        &self,
+        object: ObjectRef<'a>,
+        pending: Pending<'a>,
+        own: &[&str],
+    ) -> Result<(), Refusal> {
         let is_foreign = |key: &str| {
-            !(own.contains(&key) || ANNOTATIONS.contains(&key) || (pending.name.is_some() && key == "required"))
+            !(own.contains(&key)
+                || ANNOTATIONS.contains(&key)
+                || (pending.name.is_some() && key == "required"))
         };
         match object.iter().find(|(key, _)| is_foreign(key)) {
-            Some((key, _)) => {
-                self.refuse(pending.place, &format!(".{key} is not supported by the value schema DSL"))
-            }
+            Some((key, _)) => self.refuse(
+                pending.place,
+                &format!(".{key} is not supported by the value schema DSL"),
+            ),
             None => Ok(()),
         }
     }
 
-    fn scalar(&self, object: ObjectRef<'a>, pending: Pending<'a>, scalar: Scalar) -> Result<Kind, Refusal> {
+    fn scalar(
+        &self,
+        object: ObjectRef<'a>,
+        pending: Pending<'a>,
+        scalar: Scalar,
+    ) -> Result<Kind, Refusal> {
         self.only(object, pending, &["type", "enum", "const"])?;
         let values = object.get("enum");
         if values.is_some_and(|values| values.as_array().is_none()) {
-            return self.refuse(pending.place, ".enum must be a non-empty array of scalar values");
+            return self.refuse(
+                pending.place,
+                ".enum must be a non-empty array of scalar values",
+            );
         }
         Ok(Kind::Scalar {
             scalar,
@@ -164,9 +217,19 @@ impl<'a> Author<'a> {
         children: &mut Vec<Pending<'a>>,
     ) -> Result<Kind, Refusal> {
         let place = pending.place;
-        self.only(object, pending, &["type", "additionalProperties", "properties"])?;
-        let Some(open) = object.get("additionalProperties").and_then(ValueRef::as_bool) else {
-            return self.refuse(place, ".additionalProperties must be explicitly true or false");
+        self.only(
+            object,
+            pending,
+            &["type", "additionalProperties", "properties"],
+        )?;
+        let Some(open) = object
+            .get("additionalProperties")
+            .and_then(ValueRef::as_bool)
+        else {
+            return self.refuse(
+                place,
+                ".additionalProperties must be explicitly true or false",
+            );
         };
         let declared = object.get("properties");
         if let Some(declared) = declared {
@@ -175,10 +238,17 @@ impl<'a> Author<'a> {
             };
             for (name, spec) in members.iter() {
                 let place = self.places.add(place, Step::Property(name));
-                children.push(Pending { spec, place, name: Some(name) });
+                children.push(Pending {
+                    spec,
+                    place,
+                    name: Some(name),
+                });
             }
         }
-        Ok(Kind::Object { open, properties: declared.map(|_| Properties::default()) })
+        Ok(Kind::Object {
+            open,
+            properties: declared.map(|_| Properties::default()),
+        })
     }
 }
 
@@ -189,10 +259,17 @@ impl Open<'_> {
         match &mut self.node.kind {
             Kind::Array { items } => *items = Some(child.node.to_json()),
             Kind::OneOf { branches } => branches.push(child.node.to_json()),
-            Kind::Object { properties: Some(properties), .. } => {
+            Kind::Object {
+                properties: Some(properties),
+                ..
+            } => {
                 properties.push(name.unwrap_or_default(), &child.node, is_required(spec));
             }
-            Kind::Object { properties: None, .. } | Kind::Scalar { .. } | Kind::Json => {}
+            Kind::Object {
+                properties: None, ..
+            }
+            | Kind::Scalar { .. }
+            | Kind::Json => {}
         }
     }
 }

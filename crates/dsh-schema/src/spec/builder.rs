@@ -90,7 +90,9 @@ pub fn json() -> JsonSpec {
 
 /// An array whose elements are all as `items` says.
 pub fn array(items: impl Into<ValueSpec>) -> ArraySpec {
-    Typed::new(Kind::Array { items: Some(items.into().node.to_json()) })
+    Typed::new(Kind::Array {
+        items: Some(items.into().node.to_json()),
+    })
 }
 
 /// An array of any JSON values.
@@ -106,7 +108,12 @@ pub fn object() -> UndecidedObject {
 /// A value that exactly one of the branches accepts. Fewer than two branches do not compile.
 pub fn one_of<const N: usize>(branches: [ValueSpec; N]) -> OneOfSpec {
     const { assert!(N >= 2, "a one-of has at least two branches") }
-    Typed::new(Kind::OneOf { branches: branches.iter().map(|branch| branch.node.to_json()).collect() })
+    Typed::new(Kind::OneOf {
+        branches: branches
+            .iter()
+            .map(|branch| branch.node.to_json())
+            .collect(),
+    })
 }
 
 /// An object that did not say yet whether undeclared properties are allowed. Not a value until it does (T326).
@@ -119,18 +126,27 @@ pub struct UndecidedObject {
 impl UndecidedObject {
     /// Allows undeclared properties.
     pub fn open(self) -> ObjectSpec {
-        Typed::new(Kind::Object { open: true, properties: None })
+        Typed::new(Kind::Object {
+            open: true,
+            properties: None,
+        })
     }
 
     /// Refuses undeclared properties.
     pub fn closed(self) -> ObjectSpec {
-        Typed::new(Kind::Object { open: false, properties: None })
+        Typed::new(Kind::Object {
+            open: false,
+            properties: None,
+        })
     }
 }
 
 impl<K> Typed<K> {
     fn new(kind: Kind) -> Self {
-        Self { node: Node::new(kind), kind: PhantomData }
+        Self {
+            node: Node::new(kind),
+            kind: PhantomData,
+        }
     }
 
     /// Says what the value is for.
@@ -243,7 +259,9 @@ impl ObjectSpec {
 
     fn property(mut self, name: &str, value: &Node, required: bool) -> Self {
         if let Kind::Object { properties, .. } = &mut self.node.kind {
-            properties.get_or_insert_with(Properties::default).push(name, value, required);
+            properties
+                .get_or_insert_with(Properties::default)
+                .push(name, value, required);
         }
         self
     }
@@ -267,10 +285,15 @@ impl<K> Typed<K> {
 }
 
 fn scalar<K>(scalar: Scalar) -> Typed<K> {
-    Typed::new(Kind::Scalar { scalar, values: None, constant: None })
+    Typed::new(Kind::Scalar {
+        scalar,
+        values: None,
+        constant: None,
+    })
 }
 
 /// Any value as JSON text, or the text that is refused where it stands.
 fn json_text<T: Serialize>(value: &T) -> String {
-    Document::from_serialize(value).map_or_else(|_| NOT_LOSSLESS.to_owned(), |document| document.to_json())
+    Document::from_serialize(value)
+        .map_or_else(|_| NOT_LOSSLESS.to_owned(), |document| document.to_json())
 }

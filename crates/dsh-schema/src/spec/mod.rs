@@ -42,8 +42,9 @@ mod builder;
 mod node;
 
 pub use builder::{
-    ArraySpec, BooleanSpec, IntegerSpec, JsonSpec, NullSpec, NumberSpec, ObjectSpec, OneOfSpec, StringSpec, Typed,
-    UndecidedObject, any_array, array, boolean, integer, json, null, number, object, one_of, string,
+    ArraySpec, BooleanSpec, IntegerSpec, JsonSpec, NullSpec, NumberSpec, ObjectSpec, OneOfSpec,
+    StringSpec, Typed, UndecidedObject, any_array, array, boolean, integer, json, null, number,
+    object, one_of, string,
 };
 
 use crate::{Document, Schema, SchemaError};
@@ -66,7 +67,8 @@ impl ValueSpec {
     /// The first authoring error (T338). What the JSON form leaves to the subset, such as the type of an enum's values,
     /// is reported by [`ValueSpec::compile`].
     pub fn from_json(spec: &Document) -> Result<Self, SchemaError> {
-        let node = author::value(spec.root()).map_err(|violation| SchemaError::new(vec![violation]))?;
+        let node =
+            author::value(spec.root()).map_err(|violation| SchemaError::new(vec![violation]))?;
         Ok(Self { node })
     }
 
@@ -114,7 +116,8 @@ impl ParameterSpec {
     ///
     /// As [`ValueSpec::from_json`].
     pub fn from_json(spec: &Document) -> Result<Self, SchemaError> {
-        let properties = author::parameters(spec.root()).map_err(|violation| SchemaError::new(vec![violation]))?;
+        let properties = author::parameters(spec.root())
+            .map_err(|violation| SchemaError::new(vec![violation]))?;
         Ok(Self { properties })
     }
 
@@ -136,9 +139,13 @@ fn compile(text: String) -> Result<Schema, SchemaError> {
     match Document::parse(text.as_str()) {
         Ok(document) => Schema::parse(&document),
         // The builders write a literal that is not lossless as `-0`, which names its place here.
-        Err(error) => match serde_json::from_str(&text).map(|schema| Schema::parse_value(&schema)) {
-            Ok(Err(refused)) => Err(refused),
-            _ => Err(SchemaError::new(vec![format!("schema is not lossless JSON: {error}")])),
-        },
+        Err(error) => {
+            match serde_json::from_str(&text).map(|schema| Schema::parse_value(&schema)) {
+                Ok(Err(refused)) => Err(refused),
+                _ => Err(SchemaError::new(vec![format!(
+                    "schema is not lossless JSON: {error}"
+                )])),
+            }
+        }
     }
 }

@@ -82,18 +82,25 @@ impl Properties {
 
 impl Node {
     pub(super) fn new(kind: Kind) -> Self {
-        Self { kind, annotations: [None, None, None, None] }
+        Self {
+            kind,
+            annotations: [None, None, None, None],
+        }
     }
 
     /// The compiled node.
     pub(super) fn to_json(&self) -> String {
         let mut out = String::from("{");
         match &self.kind {
-            Kind::Scalar { scalar, .. } => member(&mut out, "type", &format!("\"{}\"", scalar.name())),
+            Kind::Scalar { scalar, .. } => {
+                member(&mut out, "type", &format!("\"{}\"", scalar.name()))
+            }
             Kind::Array { .. } => member(&mut out, "type", "\"array\""),
             Kind::Object { .. } => member(&mut out, "type", "\"object\""),
             Kind::Json => {}
-            Kind::OneOf { branches } => member(&mut out, "oneOf", &format!("[{}]", branches.join(","))),
+            Kind::OneOf { branches } => {
+                member(&mut out, "oneOf", &format!("[{}]", branches.join(",")))
+            }
         }
         for (keyword, value) in ANNOTATIONS.into_iter().zip(&self.annotations) {
             if let Some(value) = value {
@@ -101,7 +108,9 @@ impl Node {
             }
         }
         match &self.kind {
-            Kind::Scalar { values, constant, .. } => {
+            Kind::Scalar {
+                values, constant, ..
+            } => {
                 if let Some(values) = values {
                     member(&mut out, "enum", values);
                 }
@@ -111,7 +120,11 @@ impl Node {
             }
             Kind::Array { items: Some(items) } => member(&mut out, "items", items),
             Kind::Object { open, properties } => {
-                member(&mut out, "additionalProperties", if *open { "true" } else { "false" });
+                member(
+                    &mut out,
+                    "additionalProperties",
+                    if *open { "true" } else { "false" },
+                );
                 if let Some(properties) = properties {
                     properties.write(&mut out);
                 }

@@ -16,8 +16,17 @@ const MAX_EXPANSIONS: usize = 500;
 /// Members that the union of one intersection may multiply to. TypeScript gives up at 100,000.
 const MAX_UNION: usize = 1_000;
 
+/// Nodes that may be visited to find out how wide unions get. A schema that needs more is built to be expensive.
+const WIDTH_FUEL: usize = 200_000;
+
 pub(super) fn inline(root: ValueRef<'_>, level: usize) -> String {
-    let mut renderer = Renderer::new(root, Mode::Inline { active: Vec::new(), expansions: 0 });
+    let mut renderer = Renderer::new(
+        root,
+        Mode::Inline {
+            active: Vec::new(),
+            expansions: 0,
+        },
+    );
     renderer.node(root, level);
     renderer.out
 }
@@ -28,7 +37,12 @@ pub(super) fn named(root: ValueRef<'_>, hint: &str, level: usize) -> TypeText {
 
 /// As [`named`], with a hint that is made only when a reference needs it.
 pub(super) fn named_with(root: ValueRef<'_>, level: usize, hint: impl Fn() -> String) -> TypeText {
-    let names = Names { hint: &hint, of: HashMap::new(), taken: HashSet::new(), queue: VecDeque::new() };
+    let names = Names {
+        hint: &hint,
+        of: HashMap::new(),
+        taken: HashSet::new(),
+        queue: VecDeque::new(),
+    };
     let mut renderer = Renderer::new(root, Mode::Named(names));
     renderer.node(root, level);
     let text = std::mem::take(&mut renderer.out);
@@ -43,7 +57,10 @@ pub(super) fn named_with(root: ValueRef<'_>, level: usize, hint: impl Fn() -> St
 /// What a reference becomes.
 enum Mode<'a, 'h> {
     /// Its target, where it stands.
-    Inline { active: Vec<String>, expansions: usize },
+    Inline {
+        active: Vec<String>,
+        expansions: usize,
+    },
     /// The name of a type beside it.
     Named(Names<'a, 'h>),
 }
@@ -60,6 +77,8 @@ pub(super) struct Renderer<'a, 'h> {
     refs: LocalRefs<'a>,
     mode: Mode<'a, 'h>,
     depth: usize,
+    /// Nodes that [`Self::width`] may still visit.
+    fuel: usize,
 }
 
 /// The keywords of one node that decide its type, found in one pass.
@@ -149,18 +168,48 @@ impl<'a> Keywords<'a> {
 fn is_commented(keyword: &str) -> bool {
     matches!(
         keyword,
-        "minLength" | "maxLength" | "pattern" | "format" | "contentEncoding" | "contentMediaType"
-            | "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf"
-            | "minItems" | "maxItems" | "uniqueItems" | "contains" | "minContains" | "maxContains"
-            | "minProperties" | "maxProperties" | "propertyNames" | "patternProperties"
-            | "dependentRequired" | "dependentSchemas" | "dependencies"
-            | "not" | "if" | "then" | "else" | "unevaluatedProperties" | "unevaluatedItems"
+        "minLength"
+            | "maxLength"
+            | "pattern"
+            | "format"
+            | "contentEncoding"
+            | "contentMediaType"
+            | "minimum"
+            | "maximum"
+            | "exclusiveMinimum"
+            | "exclusiveMaximum"
+            | "multipleOf"
+            | "minItems"
+            | "maxItems"
+            | "uniqueItems"
+            | "contains"
+            | "minContains"
+            | "maxContains"
+            | "minProperties"
+            | "maxProperties"
+            | "propertyNames"
+            | "patternProperties"
+            | "dependentRequired"
+            | "dependentSchemas"
+            | "dependencies"
+            | "not"
+            | "if"
+            | "then"
+            | "else"
+            | "unevaluatedProperties"
+            | "unevaluatedItems"
     )
 }
 
 impl<'a, 'h> Renderer<'a, 'h> {
     fn new(root: ValueRef<'a>, mode: Mode<'a, 'h>) -> Self {
-        Self { out: String::new(), refs: LocalRefs::new(root), mode, depth: 0 }
+        Self {
+            out: String::new(),
+            refs: LocalRefs::new(root),
+            mode,
+            depth: 0,
+            fuel: WIDTH_FUEL,
+        }
     }
 
     fn next_declaration(&mut self) -> Option<(String, ValueRef<'a>)> {
@@ -195,33 +244,65 @@ impl<'a, 'h> Renderer<'a, 'h> {
 
     /// Appends the parts of a node: one alone as it is, several as an intersection.
     fn parts(&mut self, keywords: &Keywords<'a>, level: usize) {
-        let list = |value: Option<ValueRef<'a>>| value.and_then(ValueRef::as_array).filter(|list| !list.is_empty());
-        let (one_of, any_of, all_of) = (list(keywords.one_of), list(keywords.any_of), list(keywords.all_of));
+        let list = |value: Option<ValueRef<'a>>| {
+            value
+                .and_then(ValueRef::as_array)
+                .filter(|list| !list.is_empty())
+        };
+        let (one_of, any_of, all_of) = (
+            list(keywords.one_of),
+            list(keywords.any_of),
+            list(keywords.all_of),
+        );
         let count = usize::from(keywords.has_base())
             + usize::from(keywords.reference.is_some())
             + usize::from(one_of.is_some())
             + usize::from(any_of.is_some())
             + all_of.map_or(0, crate::ArrayRef::len);
         if count == 0 {
-            let malformed = [keywords.one_of, keywords.any_of, keywords.all_of].iter().any(Option::is_some);
-            self.out.push_str(if malformed { "unknown" } else { "JsonValue" });
+            let malformed = [keywords.one_of, keywords.any_of, keywords.all_of]
+                .iter()
+                .any(Option::is_some);
+            self.out
+                .push_str(if malformed { "unknown" } else { "JsonValue" });
             return;
         }
-        let mut parts = Parts { alone: count == 1, start: self.out.len(), product: 1, dropped: false };
+        let mut parts = Parts {
+            alone: count == 1,
+            start: self.out.len(),
+            product: 1,
+            dropped: false,
+        };
         if keywords.has_base() {
-            let width = if parts.alone { 1 } else { width_of_base(keywords) };
+            let width = if parts.alone {
+                1
+            } else {
+                width_of_base(keywords)
+            };
             self.part(&mut parts, width, |this| this.base(keywords, level));
         }
         if let Some(reference) = keywords.reference {
-            let width = if parts.alone { 1 } else { self.width_of_reference(reference, 0) };
+            let width = if parts.alone {
+                1
+            } else {
+                self.width_of_reference(reference, 0)
+            };
             self.part(&mut parts, width, |this| this.reference(reference, level));
         }
         for branches in [one_of, any_of].into_iter().flatten() {
-            let width = if parts.alone { 1 } else { self.width_of_union(branches, 0) };
+            let width = if parts.alone {
+                1
+            } else {
+                self.width_of_union(branches, 0)
+            };
             self.part(&mut parts, width, |this| this.union(branches, level));
         }
         for member in all_of.into_iter().flat_map(|list| list.iter()) {
-            let width = if parts.alone { 1 } else { self.width(member, 0) };
+            let width = if parts.alone {
+                1
+            } else {
+                self.width(member, 0)
+            };
             self.part(&mut parts, width, |this| this.node(member, level));
         }
         if self.out.len() == parts.start {
@@ -307,14 +388,19 @@ impl<'a, 'h> Renderer<'a, 'h> {
         }
     }
 
-    fn literals(&mut self, values: impl Iterator<Item = ValueRef<'a>>, words: Option<ValueRef<'a>>) {
+    fn literals(
+        &mut self,
+        values: impl Iterator<Item = ValueRef<'a>>,
+        words: Option<ValueRef<'a>>,
+    ) {
         let fits = |value: ValueRef<'a>| match words {
             None => true,
             Some(kind) => match (kind.as_str(), kind.as_array()) {
                 (Some(word), _) => literal::is_of_type(value, word),
-                (None, Some(words)) => {
-                    words.iter().filter_map(ValueRef::as_str).any(|word| literal::is_of_type(value, word))
-                }
+                (None, Some(words)) => words
+                    .iter()
+                    .filter_map(ValueRef::as_str)
+                    .any(|word| literal::is_of_type(value, word)),
                 (None, None) => true,
             },
         };
@@ -385,14 +471,19 @@ impl<'a, 'h> Renderer<'a, 'h> {
 
     /// Upper bound of the members that the type of `schema` has when it is a union.
     fn width(&mut self, schema: ValueRef<'a>, depth: usize) -> usize {
-        let Some(object) = schema.as_object() else { return 1 };
-        if depth > 32 {
+        let Some(object) = schema.as_object() else {
+            return 1;
+        };
+        if depth > MAX_NODES_DEEP || self.fuel == 0 {
             return MAX_UNION + 1;
         }
+        self.fuel -= 1;
         let mut width = width_of_base(&Keywords::of(object));
         for (keyword, value) in object.iter() {
             let factor = match (keyword, value.as_array()) {
-                ("$ref" | "$dynamicRef" | "$recursiveRef", _) => self.width_of_reference(value, depth + 1),
+                ("$ref" | "$dynamicRef" | "$recursiveRef", _) => {
+                    self.width_of_reference(value, depth + 1)
+                }
                 ("oneOf" | "anyOf", Some(branches)) => self.width_of_union(branches, depth + 1),
                 ("allOf", Some(members)) => {
                     let mut product = 1_usize;
@@ -438,7 +529,9 @@ fn is_noise(schema: crate::ObjectRef<'_>, keyword: &str, value: ValueRef<'_>) ->
     const SAFE: i64 = 9_007_199_254_740_991;
     match keyword {
         // Generators say this of every map; all names are strings.
-        "propertyNames" => value.as_object().is_some_and(|names| names.len() == 1 && names.get("type").is_some()),
+        "propertyNames" => value
+            .as_object()
+            .is_some_and(|names| names.len() == 1 && names.get("type").is_some()),
         // And this of every integer.
         "minimum" => value.as_i64() == Some(-SAFE),
         "maximum" => value.as_i64() == Some(SAFE),
@@ -458,14 +551,24 @@ struct Parts {
 }
 
 fn width_of_base(keywords: &Keywords<'_>) -> usize {
-    let length = |value: Option<ValueRef<'_>>| value.and_then(ValueRef::as_array).map_or(1, crate::ArrayRef::len);
     if keywords.constant.is_some() {
-        1
-    } else if keywords.choices.is_some() {
-        length(keywords.choices).max(1)
-    } else {
-        // `boolean` is a union of two.
-        length(keywords.kind).max(1).saturating_mul(2)
+        return 1;
+    }
+    if let Some(choices) = keywords.choices.and_then(ValueRef::as_array) {
+        return choices.len().max(1);
+    }
+    // `boolean` is a union of two.
+    let of_word = |word: ValueRef<'_>| {
+        if word.as_str() == Some("boolean") {
+            2
+        } else {
+            1
+        }
+    };
+    match keywords.kind.map(|kind| (kind, kind.as_array())) {
+        Some((_, Some(words))) => words.iter().map(of_word).sum::<usize>().max(1),
+        Some((word, None)) => of_word(word),
+        None => 1,
     }
 }
 

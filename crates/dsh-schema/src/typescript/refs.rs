@@ -27,7 +27,12 @@ pub(super) struct Target<'a> {
 
 impl<'a> LocalRefs<'a> {
     pub(super) fn new(root: ValueRef<'a>) -> Self {
-        Self { root, anchors: None, cyclic: HashMap::new(), fuel: CYCLE_FUEL }
+        Self {
+            root,
+            anchors: None,
+            cyclic: HashMap::new(),
+            fuel: CYCLE_FUEL,
+        }
     }
 
     /// The target of `reference`; `None` when it leaves the document or points at nothing.
@@ -35,11 +40,17 @@ impl<'a> LocalRefs<'a> {
         let fragment = reference.strip_prefix('#')?;
         let fragment = percent_decode(fragment)?;
         if fragment.is_empty() {
-            return Some(Target { key: String::new(), schema: self.root });
+            return Some(Target {
+                key: String::new(),
+                schema: self.root,
+            });
         }
         if !fragment.starts_with('/') {
             let schema = *self.anchors().get(&*fragment)?;
-            return Some(Target { key: format!("#{fragment}"), schema });
+            return Some(Target {
+                key: format!("#{fragment}"),
+                schema,
+            });
         }
         let mut schema = self.root;
         for token in fragment.split('/').skip(1) {
@@ -49,7 +60,10 @@ impl<'a> LocalRefs<'a> {
                 None => schema.get(&token)?,
             };
         }
-        Some(Target { key: fragment.into_owned(), schema })
+        Some(Target {
+            key: fragment.into_owned(),
+            schema,
+        })
     }
 
     /// Whether the target reaches itself without going through a property or an item. Such a
@@ -71,7 +85,9 @@ impl<'a> LocalRefs<'a> {
                 return true;
             }
             self.fuel -= 1;
-            let Some(object) = schema.as_object() else { continue };
+            let Some(object) = schema.as_object() else {
+                continue;
+            };
             for (keyword, value) in object.iter() {
                 match keyword {
                     "$ref" | "$dynamicRef" | "$recursiveRef" => {
@@ -122,7 +138,11 @@ pub(crate) fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('%') {
         return Some(Cow::Borrowed(text));
     }
-    let hex = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let hex = |byte: u8| {
+        char::from(byte)
+            .to_digit(16)
+            .and_then(|digit| u8::try_from(digit).ok())
+    };
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;

@@ -55,12 +55,21 @@ impl ToolText {
                 hint.push_str(suffix);
                 hint
             });
-            declarations.extend(rendered.declarations.iter().map(|(name, body)| format!("type {name} = {body};")));
+            declarations.extend(
+                rendered
+                    .declarations
+                    .iter()
+                    .map(|(name, body)| format!("type {name} = {body};")),
+            );
             member(tool.name, description, &rendered.text)
         };
         let args = member_of(tool.parameters, "Args", tool.description);
         let output = member_of(tool.output, "Output", "");
-        Self { args, output, declarations }
+        Self {
+            args,
+            output,
+            declarations,
+        }
     }
 }
 
@@ -80,7 +89,10 @@ pub fn member(name: &str, description: &str, type_text: &str) -> String {
 /// The declarations of `tools`, sorted by name, without a trailing line end (C73).
 #[must_use]
 pub fn sdk(tools: &[Tool<'_>]) -> String {
-    let rendered: Vec<_> = tools.iter().map(|tool| (tool.name, ToolText::render(tool))).collect();
+    let rendered: Vec<_> = tools
+        .iter()
+        .map(|tool| (tool.name, ToolText::render(tool)))
+        .collect();
     sdk_of(rendered.iter().map(|(name, text)| (*name, text)))
 }
 
@@ -90,7 +102,15 @@ pub fn sdk_of<'a>(tools: impl IntoIterator<Item = (&'a str, &'a ToolText)>) -> S
     let tools = sorted(tools);
     let length: usize = tools
         .iter()
-        .map(|(_, text)| text.args.len() + text.output.len() + text.declarations.iter().map(|one| one.len() + 2).sum::<usize>())
+        .map(|(_, text)| {
+            text.args.len()
+                + text.output.len()
+                + text
+                    .declarations
+                    .iter()
+                    .map(|one| one.len() + 2)
+                    .sum::<usize>()
+        })
         .sum();
     let mut out = String::with_capacity(length + JSON_VALUE.len() + TAIL.len() + 128);
     out.push_str(JSON_VALUE);
@@ -99,9 +119,17 @@ pub fn sdk_of<'a>(tools: impl IntoIterator<Item = (&'a str, &'a ToolText)>) -> S
         out.push_str(declaration);
         out.push_str("\n\n");
     }
-    push_map(&mut out, "ToolArgsMap", tools.iter().map(|(_, text)| text.args.as_str()));
+    push_map(
+        &mut out,
+        "ToolArgsMap",
+        tools.iter().map(|(_, text)| text.args.as_str()),
+    );
     out.push_str("\n\n");
-    push_map(&mut out, "ToolOutputMap", tools.iter().map(|(_, text)| text.output.as_str()));
+    push_map(
+        &mut out,
+        "ToolOutputMap",
+        tools.iter().map(|(_, text)| text.output.as_str()),
+    );
     out.push_str("\n\n");
     out.push_str(TAIL);
     out
@@ -120,10 +148,17 @@ pub fn output_map(tools: &[Tool<'_>]) -> String {
 }
 
 fn map_of(tools: &[Tool<'_>], name: &str, part: impl Fn(&ToolText) -> &String) -> String {
-    let rendered: Vec<_> = tools.iter().map(|tool| (tool.name, ToolText::render(tool))).collect();
+    let rendered: Vec<_> = tools
+        .iter()
+        .map(|tool| (tool.name, ToolText::render(tool)))
+        .collect();
     let mut out = String::new();
     let rendered = sorted(rendered.iter().map(|(name, text)| (*name, text)));
-    push_map(&mut out, name, rendered.iter().map(|(_, text)| part(text).as_str()));
+    push_map(
+        &mut out,
+        name,
+        rendered.iter().map(|(_, text)| part(text).as_str()),
+    );
     out
 }
 
@@ -141,7 +176,9 @@ fn push_map<'a>(out: &mut String, name: &str, members: impl Iterator<Item = &'a 
     out.push('}');
 }
 
-fn sorted<'a>(tools: impl IntoIterator<Item = (&'a str, &'a ToolText)>) -> Vec<(&'a str, &'a ToolText)> {
+fn sorted<'a>(
+    tools: impl IntoIterator<Item = (&'a str, &'a ToolText)>,
+) -> Vec<(&'a str, &'a ToolText)> {
     let mut tools: Vec<_> = tools.into_iter().collect();
     tools.sort_by(|(a, _), (b, _)| by_utf16(a, b));
     tools
@@ -149,7 +186,11 @@ fn sorted<'a>(tools: impl IntoIterator<Item = (&'a str, &'a ToolText)>) -> Vec<(
 
 /// The order of names: by UTF-16 code unit, as the original sorts strings.
 pub(crate) fn by_utf16(a: &str, b: &str) -> Ordering {
-    if a.is_ascii() && b.is_ascii() { a.cmp(b) } else { a.encode_utf16().cmp(b.encode_utf16()) }
+    if a.is_ascii() && b.is_ascii() {
+        a.cmp(b)
+    } else {
+        a.encode_utf16().cmp(b.encode_utf16())
+    }
 }
 
 /// What the named types of a tool begin with. Different tools get different prefixes, none of
@@ -165,7 +206,11 @@ fn type_prefix(name: &str) -> String {
         return name.to_owned();
     }
     let mut prefix = String::from("_");
-    prefix.extend(name.chars().take(64).map(|c| if plain(c) { c } else { '_' }));
+    prefix.extend(
+        name.chars()
+            .take(64)
+            .map(|c| if plain(c) { c } else { '_' }),
+    );
     prefix.push('$');
     prefix.push_str(&format!("{:016x}", fnv(name)));
     prefix

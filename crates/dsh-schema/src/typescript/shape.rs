@@ -22,7 +22,8 @@ impl<'a> Renderer<'a, '_> {
             .names()
             .filter(|name| properties.is_none_or(|declared| declared.get(name).is_none()))
             .collect();
-        let block = !undeclared.is_empty() || properties.is_some_and(|declared| !declared.is_empty());
+        let block =
+            !undeclared.is_empty() || properties.is_some_and(|declared| !declared.is_empty());
         if block {
             self.out.push_str("{\n");
             for (name, schema) in properties.into_iter().flat_map(|declared| declared.iter()) {
@@ -31,7 +32,8 @@ impl<'a> Renderer<'a, '_> {
                 }
                 text::push_indent(&mut self.out, level + 1);
                 text::push_key(&mut self.out, name);
-                self.out.push_str(if required.contains(name) { ": " } else { "?: " });
+                self.out
+                    .push_str(if required.contains(name) { ": " } else { "?: " });
                 self.node(schema, level + 1);
                 self.out.push_str(";\n");
             }
@@ -70,7 +72,9 @@ impl<'a> Renderer<'a, '_> {
         let (positions, rest) = match (keywords.prefix_items, keywords.items) {
             (Some(positions), rest) => (positions.as_array(), rest),
             // Before 2020-12 a list of `items` was the tuple.
-            (None, Some(items)) if items.as_array().is_some() => (items.as_array(), keywords.additional_items),
+            (None, Some(items)) if items.as_array().is_some() => {
+                (items.as_array(), keywords.additional_items)
+            }
             (None, rest) => (None, rest),
         };
         let Some(positions) = positions.filter(|positions| !positions.is_empty()) else {
@@ -79,10 +83,15 @@ impl<'a> Renderer<'a, '_> {
                 None => self.out.push_str("JsonValue[]"),
             };
         };
-        let count = |value: Option<ValueRef<'_>>| value.and_then(ValueRef::as_u64).and_then(|count| usize::try_from(count).ok());
+        let count = |value: Option<ValueRef<'_>>| {
+            value
+                .and_then(ValueRef::as_u64)
+                .and_then(|count| usize::try_from(count).ok())
+        };
         let least = count(keywords.min_items).unwrap_or(0);
         let most = count(keywords.max_items).unwrap_or(usize::MAX);
-        let closed = rest.is_some_and(|rest| rest.as_bool() == Some(false)) || most <= positions.len();
+        let closed =
+            rest.is_some_and(|rest| rest.as_bool() == Some(false)) || most <= positions.len();
         let fixed = positions.len().min(most);
         // A compiler puts off what stands in a tuple, which lets types be recursive: behind `?` only when the element is
         // labelled; behind `...` the other way round when a named type is what is repeated.
@@ -100,7 +109,8 @@ impl<'a> Renderer<'a, '_> {
         }
         if !closed {
             let repeats_name = rest.is_some_and(|rest| names_a_type(rest, 0));
-            self.out.push_str(if repeats_name { ", ..." } else { ", ...rest: " });
+            self.out
+                .push_str(if repeats_name { ", ..." } else { ", ...rest: " });
             match rest {
                 Some(rest) => self.suffixed(rest, level, "[]"),
                 None => self.out.push_str("JsonValue[]"),
@@ -124,12 +134,14 @@ impl<'a> Renderer<'a, '_> {
 
 /// Whether the type of `schema` is a named type, or a union or intersection with one.
 fn names_a_type(schema: ValueRef<'_>, depth: usize) -> bool {
-    let Some(object) = schema.as_object().filter(|_| depth < 64) else { return false };
+    let Some(object) = schema.as_object().filter(|_| depth < 64) else {
+        return false;
+    };
     object.iter().any(|(keyword, value)| match keyword {
         "$ref" | "$dynamicRef" | "$recursiveRef" => true,
-        "oneOf" | "anyOf" | "allOf" => {
-            value.as_array().is_some_and(|list| list.iter().any(|one| names_a_type(one, depth + 1)))
-        }
+        "oneOf" | "anyOf" | "allOf" => value
+            .as_array()
+            .is_some_and(|list| list.iter().any(|one| names_a_type(one, depth + 1))),
         _ => false,
     })
 }
@@ -137,10 +149,18 @@ fn names_a_type(schema: ValueRef<'_>, depth: usize) -> bool {
 fn others<'a>(keywords: &Keywords<'a>) -> Others<'a> {
     let patterns = || {
         let patterns = keywords.pattern_properties.and_then(ValueRef::as_object);
-        patterns.into_iter().flat_map(|patterns| patterns.iter().map(|(_, schema)| schema))
+        patterns
+            .into_iter()
+            .flat_map(|patterns| patterns.iter().map(|(_, schema)| schema))
     };
-    let Some(additional) = keywords.additional else { return Others::Anything };
-    let open = additional.as_object().map_or(additional.as_bool() != Some(false), |schema| schema.is_empty());
+    let Some(additional) = keywords.additional else {
+        return Others::Anything;
+    };
+    let open = additional
+        .as_object()
+        .map_or(additional.as_bool() != Some(false), |schema| {
+            schema.is_empty()
+        });
     if open {
         return Others::Anything;
     }
@@ -148,7 +168,11 @@ fn others<'a>(keywords: &Keywords<'a>) -> Others<'a> {
     if additional.as_bool().is_none() {
         typed.push(additional);
     }
-    if typed.is_empty() { Others::Nothing } else { Others::Typed(typed) }
+    if typed.is_empty() {
+        Others::Nothing
+    } else {
+        Others::Typed(typed)
+    }
 }
 
 /// The required names; a set only when there are many of them.
@@ -160,7 +184,11 @@ enum Required<'a> {
 impl<'a> Required<'a> {
     fn of(required: Option<ValueRef<'a>>) -> Self {
         let list = required.and_then(ValueRef::as_array);
-        let names: Vec<_> = list.into_iter().flat_map(|list| list.iter()).filter_map(ValueRef::as_str).collect();
+        let names: Vec<_> = list
+            .into_iter()
+            .flat_map(|list| list.iter())
+            .filter_map(ValueRef::as_str)
+            .collect();
         if names.len() <= 8 {
             Self::Few(names)
         } else {

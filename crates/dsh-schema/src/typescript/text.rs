@@ -34,7 +34,10 @@ pub(crate) fn push_string(out: &mut String, text: &str) {
 /// Appends a member name: bare when it is a plain ASCII identifier, else quoted (C66).
 pub(super) fn push_key(out: &mut String, name: &str) {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$';
-    let bare = name.bytes().next().is_some_and(|first| !first.is_ascii_digit())
+    let bare = name
+        .bytes()
+        .next()
+        .is_some_and(|first| !first.is_ascii_digit())
         && name.bytes().all(plain);
     if bare {
         out.push_str(name);
@@ -96,7 +99,14 @@ mod tests {
 
     #[test]
     fn strings_are_json_strings() {
-        for text in ["", "plain", "q\"b\\", "\n\r\t\u{8}\u{c}", "\u{0}\u{1f}\u{7f}", "é😀\u{2028}"] {
+        for text in [
+            "",
+            "plain",
+            "q\"b\\",
+            "\n\r\t\u{8}\u{c}",
+            "\u{0}\u{1f}\u{7f}",
+            "é😀\u{2028}",
+        ] {
             let literal = of(|out| push_string(out, text));
             assert_eq!(literal, serde_json::to_string(text).unwrap());
         }
@@ -107,17 +117,27 @@ mod tests {
         for bare in ["a", "_x", "$", "class", "__proto__", "A9"] {
             assert_eq!(of(|out| push_key(out, bare)), bare);
         }
-        for (name, quoted) in
-            [("", "\"\""), ("9a", "\"9a\""), ("a-b", "\"a-b\""), ("é", "\"é\""), ("a b", "\"a b\"")]
-        {
+        for (name, quoted) in [
+            ("", "\"\""),
+            ("9a", "\"9a\""),
+            ("a-b", "\"a-b\""),
+            ("é", "\"é\""),
+            ("a b", "\"a b\""),
+        ] {
             assert_eq!(of(|out| push_key(out, name)), quoted);
         }
     }
 
     #[test]
     fn docs_collapse_space_and_cannot_end_the_comment() {
-        assert_eq!(of(|out| push_doc(out, " a\n\tb\u{2028}c ", 1)), "  /** a b c */\n");
-        assert_eq!(of(|out| push_doc(out, "x */ y */", 0)), "/** x *\\/ y *\\/ */\n");
+        assert_eq!(
+            of(|out| push_doc(out, " a\n\tb\u{2028}c ", 1)),
+            "  /** a b c */\n"
+        );
+        assert_eq!(
+            of(|out| push_doc(out, "x */ y */", 0)),
+            "/** x *\\/ y *\\/ */\n"
+        );
         assert_eq!(of(|out| push_doc(out, "**/", 0)), "/** **\\/ */\n");
         assert_eq!(of(|out| push_doc(out, " \n ", 3)), "");
         assert_eq!(of(|out| push_doc(out, "", 3)), "");

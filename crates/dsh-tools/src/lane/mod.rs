@@ -280,11 +280,13 @@ async fn run<E: LaneEvents>(
                     board.planner.settled(number);
                     continue;
                 }
-                let prepared = board.alongside(tools.prepare(call)).await;
-                shared.running.lock().insert(number, prepared.execution.clone());
+                let entered = tools.enter(call);
+                // In the list before policy begins: whoever drops the lane cancels a call that waits for its approval too.
+                shared.running.lock().insert(number, entered.execution.clone());
                 if shared.queue.lock().abandoned {
-                    prepared.execution.abandon(Reason::Dropped);
+                    entered.execution.abandon(Reason::Dropped);
                 }
+                let prepared = board.alongside(tools.prepare(entered)).await;
                 let dispatches = prepared.dispatches();
                 let owned = tools.clone();
                 let body = async move { (number, owned.dispatch(prepared).await) };
@@ -322,6 +324,16 @@ async fn run<E: LaneEvents>(
                     })
                     .await;
             }
+        }
+    }
+    {
+        // Nothing is taken any more. What came in since the last look never started either.
+        let mut queue = shared.queue.lock();
+        queue.closed = true;
+        while let Some((call, reply)) = queue.calls.pop_front() {
+            let number = board.planner.submit();
+            board.waiting.insert(number, call);
+            board.replies.insert(number, reply);
         }
     }
     if let Some(error) = failure {

@@ -29,13 +29,15 @@ pub enum Step {
 
 #[derive(Debug)]
 enum State {
-    Running(Vec<Access>),
+    /// What it declares to touch; `None` when it does not say.
+    Running(Option<Vec<Access>>),
     Settled,
 }
 
 #[derive(Debug)]
 struct Slot {
     state: State,
+    parallel: bool,
     exclusive: bool,
 }
 
@@ -97,33 +99,18 @@ impl Planner {
         }
         let (mode, access) = classify(next);
         let parallel = mode == ExecutionMode::Parallel;
-        let disjoint = self.overlap == Overlap::ByAccess && access.as_ref().is_some_and(|access| self.is_disjoint(access));
-        if parallel || (disjoint && !self.slots.is_empty()) {
-            if self.running >= self.cap || (self.overlap == Overlap::ByAccess && !self.may_join(parallel, access.as_deref()))
-            {
-                return Step::Wait;
-            }
-        } else if !self.slots.is_empty() {
-            return Step::Wait;
-        }
         // Alone in the lane, a call that declares what it touches need not be a barrier for others that do.
         let exclusive = !parallel && !(self.overlap == Overlap::ByAccess && access.is_some());
-        self.slots.push_back(Slot { state: State::Running(access.unwrap_or_default()), exclusive });
+        let alone = self.slots.is_empty();
+        let fits = !exclusive
+            && self.running < self.cap
+            && self.slots.iter().all(|slot| slot.tolerates(parallel, access.as_deref()));
+        if !alone && !fits {
+            return Step::Wait;
+        }
+        self.slots.push_back(Slot { state: State::Running(access), parallel, exclusive });
         self.running += 1;
         Step::Start(next)
-    }
-
-    /// Whether a call that may overlap may do so with what runs now: a safe call that declares nothing would not know
-    /// of a writer that overlaps only by its declaration.
-    fn may_join(&self, parallel: bool, access: Option<&[Access]>) -> bool {
-        match access {
-            Some(access) => self.is_disjoint(access),
-            None => parallel && self.slots.iter().all(|slot| slot.accesses().iter().all(|a| matches!(a, Access::Read { .. }))),
-        }
-    }
-
-    fn is_disjoint(&self, access: &[Access]) -> bool {
-        self.slots.iter().flat_map(Slot::accesses).all(|running| access.iter().all(|next| !next.conflicts(running)))
     }
 
     /// A started call has settled, or was never to run a body.
@@ -145,10 +132,17 @@ impl Planner {
 }
 
 impl Slot {
-    fn accesses(&self) -> &[Access] {
-        match &self.state {
-            State::Running(access) => access,
-            State::Settled => &[],
+    /// Whether a call that is not a barrier may run beside this one. Two safe calls always may (T312). Where one of the
+    /// two overlaps only by its declaration, both have to say what they touch, or what is said has to be harmless (D45).
+    fn tolerates(&self, parallel: bool, access: Option<&[Access]>) -> bool {
+        let State::Running(running) = &self.state else { return true };
+        if self.parallel && parallel {
+            return true;
+        }
+        match (running.as_deref(), access) {
+            (Some(running), Some(next)) => running.iter().all(|a| next.iter().all(|b| !a.conflicts(b))),
+            (Some(known), None) | (None, Some(known)) => known.iter().all(|a| matches!(a, Access::Read { .. })),
+            (None, None) => false,
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Phases 0 and 1: identity, arguments, collapse, and the signal at the door.
 
+use std::sync::Arc;
+
+use crate::registry::POLICY;
 use crate::{Call, Execution, Outcome, ToolError, Tools};
 
 /// How an admitted call goes on.
@@ -9,22 +12,20 @@ pub(super) enum Admitted {
     /// Through every stage.
     Staged,
     /// Nowhere: this is its outcome (T214).
-    Final(Outcome),
+    Final(Arc<Outcome>),
     /// As `Final`, without the tool's finalizer (T122).
-    Bare(Outcome),
+    Bare(Arc<Outcome>),
 }
 
 impl Tools {
     /// The order of the checks is that of T302: arguments, collapse, cancellation.
     pub(super) fn admit(&self, call: Call) -> (Execution, Admitted) {
-        let (lookup, quiet) = {
-            let tables = self.0.tables.read();
-            let lookup = tables.resolve(&call.name, call.agent.as_ref(), self.0.config.mode);
-            let quiet = tables.pre.is_empty() && tables.around.is_empty() && tables.guard_count == 0;
-            (lookup, quiet)
+        let (lookup, version) = {
+            let tables = self.0.read();
+            (tables.resolve(&call.name, call.agent.as_ref(), self.0.config.mode), tables.version)
         };
         let collapses = lookup.collapses(&call.name, call.parent);
-        let execution = Execution::admit(call, lookup.tool);
+        let execution = Execution::admit(call, lookup.tool, version);
         let admitted = if let Some(error) = execution.argument_error() {
             tracing::warn!(tool = execution.name(), call = %execution.id(), %error, "arguments are not lossless JSON");
             let failure = ToolError::new("tool execution arguments must be losslessly JSON-serializable");
@@ -34,7 +35,7 @@ impl Tools {
             Admitted::Final(Outcome::aborted(false))
         } else if collapses {
             Admitted::Bare(Outcome::failure(collapsed(execution.name())))
-        } else if quiet && self.0.config.journal.is_none() {
+        } else if !self.0.listens(POLICY) && self.0.config.journal.is_none() {
             Admitted::Direct
         } else {
             Admitted::Staged

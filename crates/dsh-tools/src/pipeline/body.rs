@@ -1,25 +1,27 @@
 //! Phases 6 to 8: the around chain, the body, and what is made of both.
 
 use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::Arc;
 
 use super::contract::{admit_value, admit_with_contexts};
-use super::{Drained, Stage};
+use super::publish::journal_entry;
+use super::Stage;
 use crate::chain::AroundNext;
 use crate::contain::{Contained, contain};
 use crate::decision::{Around, Attempt};
-use crate::journal::{self, Start};
+use crate::journal::{self, Start, Verdict};
 use crate::tool::BodyValue;
-use crate::{Content, Effect, Execution, Outcome, Reason, RunContext, Settled, Signal, Tool, ToolError, Tools};
+use crate::{
+    CallJournal, Content, Effect, Execution, Failure, Outcome, RunContext, Signal, Tool, ToolError, Tools,
+};
 
-type BodyResult = Result<BodyValue, ToolError>;
-type RunningBody = Contained<dyn Future<Output = BodyResult> + Send>;
+pub(super) type BodyResult = Result<BodyValue, ToolError>;
+pub(super) type RunningBody = Contained<dyn Future<Output = BodyResult> + Send>;
 
 /// A body that was invoked, or the outcome of one that was not.
-enum Opened {
+pub(super) enum Opened {
     Running(Tool, RunningBody),
-    Done(Outcome),
+    Done(Arc<Outcome>),
 }
 
 /// The innermost step of an around chain.
@@ -53,15 +55,15 @@ impl Dispatch {
         let outcome = match around {
             Around::Keep(attempt) => {
                 let (token, outcome) = attempt.into_parts();
-                match outcome {
+                match &*outcome {
                     Outcome::Success(success) if token != self.execution.token() => {
-                        self.author(success.value, success.contexts)?
+                        self.author(success.value.clone(), success.contexts.clone())?
                     }
-                    outcome => outcome,
+                    _ => outcome,
                 }
             }
             Around::Success { value, contexts } => self.author(value, contexts)?,
-            Around::Failure(failure) => Outcome::Failure(failure),
+            Around::Failure(failure) => Arc::new(Outcome::Failure(failure)),
         };
         Ok(Attempt::new(self.execution.token(), outcome))
     }
@@ -70,7 +72,7 @@ impl Dispatch {
         &self,
         value: dsh_schema::Document,
         contexts: Vec<crate::ContextMessage>,
-    ) -> Result<Outcome, ToolError> {
+    ) -> Result<Arc<Outcome>, ToolError> {
         let name = self.execution.name();
         let tool = self.tools.get(name, self.execution.agent()).ok_or_else(|| ToolError::unknown_tool(name))?;
         admit_with_contexts(&tool, &self.execution, value, contexts)
@@ -80,7 +82,7 @@ impl Dispatch {
 impl Tools {
     /// Phases 6 to 8 with listeners.
     pub(super) async fn around(&self, execution: &Execution) -> Stage {
-        let chain = self.0.tables.read().around.snapshot();
+        let chain = self.0.read().around.snapshot();
         let dispatch = Dispatch { tools: self.clone(), execution: execution.clone() };
         let attempt = AroundNext::new(chain, dispatch).advance().await;
         let deferred = execution.seal();
@@ -90,81 +92,26 @@ impl Tools {
             Ok(attempt) => {
                 let (_, mut outcome) = attempt.into_parts();
                 if !deferred.is_empty() {
-                    outcome.contexts_mut().splice(0..0, deferred);
+                    Arc::make_mut(&mut outcome).contexts_mut().splice(0..0, deferred);
                 }
                 if execution.is_replayed() {
                     return Stage::Bare(outcome);
                 }
-                Stage::Post(cancelled_if(execution, outcome))
+                Stage::Post(cancelled_if(execution, concluding(execution, outcome)))
             }
         }
     }
 
-    /// The short cut of a call that nobody listens to: the same steps with one box.
-    pub(super) async fn run_direct(&self, execution: Execution) -> Settled {
-        let outcome = match self.open(&execution, || Signal::of_call(&execution)) {
-            Opened::Done(outcome) => outcome,
-            Opened::Running(tool, body) => {
-                let mut running = Running { tools: self, execution: &execution, tool: Some(tool), body: Some(body) };
-                let result = (&mut running).await;
-                let tool = running.tool.take();
-                drop(running);
-                if execution.has_tasks() {
-                    let (tools, owned) = (self.clone(), execution.clone());
-                    let rest = Box::pin(async move { tools.after_direct(owned, tool, result).await });
-                    return Drained::of_call(self, execution, rest).await;
-                }
-                self.conclude_body(&execution, tool.as_ref(), execution.is_cancelled(), result)
-            }
-        };
-        let outcome = with_deferred(&execution, outcome);
-        if self.0.tables.read().post.is_empty() {
-            return self.publish(execution, outcome, true);
-        }
-        let (tools, owned) = (self.clone(), execution.clone());
-        let rest = Box::pin(async move {
-            let outcome = tools.post(&owned, outcome).await;
-            tools.settle(owned, outcome, true).await
-        });
-        Drained::of_call(self, execution, rest).await
-    }
-
-    /// Everything behind a direct body, for a call that goes on without its caller.
-    pub(super) async fn after_direct(
-        &self,
-        execution: Execution,
-        tool: Option<Tool>,
-        result: BodyResult,
-    ) -> Settled {
-        execution.join_tasks().await;
-        let outcome = self.conclude_body(&execution, tool.as_ref(), execution.is_cancelled(), result);
-        let outcome = with_deferred(&execution, outcome);
-        let outcome = self.post(&execution, outcome).await;
-        self.settle(execution, outcome, true).await
-    }
-
-    async fn run_body(&self, execution: &Execution, signal: Signal) -> Outcome {
+    async fn run_body(&self, execution: &Execution, signal: Signal) -> Arc<Outcome> {
         if signal.is_cancelled() {
             return Outcome::aborted(execution.is_invoked());
         }
-        if let Some(journal) = &self.0.config.journal
-            && execution.open_journal()
-        {
-            let Some(entry) = self.journal_entry(execution) else {
-                return unknown_tool(self, execution);
-            };
-            let started = match contain(|| journal.started(entry)) {
-                Ok(future) => Contained::new(Box::pin(async move { Ok(future.await?) })).await,
-                Err(error) => Err(error),
-            };
-            match started {
-                Ok(Start::Run) => execution.mark_journaled(),
-                Ok(Start::Replay(outcome)) => {
-                    execution.mark_replayed();
-                    return outcome;
-                }
-                Ok(Start::Unknown) => return Outcome::failure(journal::unknown(execution.name())),
-                Err(error) => return Outcome::failure(journal::start_failed(execution.name(), &error)),
+        if let Some(journal) = &self.0.config.journal {
+            if let Err(outcome) = self.ask_journal(journal.as_ref(), execution).await {
+                return outcome;
+            }
+            if signal.is_cancelled() {
+                return Outcome::aborted(execution.is_invoked());
             }
         }
         match self.open(execution, || signal.clone()) {
@@ -172,28 +119,65 @@ impl Tools {
             Opened::Running(tool, body) => {
                 let result = body.await;
                 execution.join_tasks().await;
-                self.conclude_body(execution, Some(&tool), signal.is_cancelled(), result)
+                self.conclude_body(execution, &tool, signal.is_cancelled(), result)
             }
         }
     }
 
-    /// Resolves the tool now (T201) and invokes its body.
-    fn open(&self, execution: &Execution, signal: impl FnOnce() -> Signal) -> Opened {
-        let Some(tool) = self.resolve_again(execution) else {
-            return Opened::Done(unknown_tool(self, execution));
-        };
+    /// Asks the journal whether the body may run; `Err` is what comes of the call without it.
+    async fn ask_journal(&self, journal: &dyn CallJournal, execution: &Execution) -> Result<(), Arc<Outcome>> {
+        let _turn = execution.journal_turn().await;
+        if execution.verdict().is_none() {
+            // A call whose body cannot start has no entry.
+            let tool = self.ready(execution)?;
+            let entry = journal_entry(execution, &tool);
+            let started = match contain(|| journal.started(entry.clone())) {
+                Ok(future) => Contained::new(Box::pin(async move { Ok(future.await?) })).await,
+                Err(error) => Err(error),
+            };
+            match started {
+                Ok(Start::Run) => execution.judge(Verdict::Run(entry)),
+                Ok(Start::Replay(outcome)) => {
+                    execution.mark_replayed();
+                    execution.judge(Verdict::Replay(Arc::new(outcome)));
+                }
+                Ok(Start::Unknown) => execution.judge(Verdict::Unknown),
+                // Nothing is recorded: whoever tries again asks again.
+                Err(error) => return Err(Outcome::failure(journal::start_failed(execution.name(), &error))),
+            }
+        }
+        match execution.verdict() {
+            Some(Verdict::Replay(outcome)) => Err(outcome.clone()),
+            Some(Verdict::Unknown) => Err(Outcome::failure(journal::unknown(execution.name()))),
+            Some(Verdict::Run(_)) | None => Ok(()),
+        }
+    }
+
+    /// The tool that runs, resolved now (T201); `Err` when its body cannot start.
+    fn ready(&self, execution: &Execution) -> Result<Tool, Arc<Outcome>> {
+        let tool = self.resolve_again(execution).ok_or_else(|| unknown_tool(self, execution))?;
         let (Some(arguments), true) = (execution.arguments(), execution.still_granted(&tool)) else {
-            return Opened::Done(Outcome::failure(stale_approval(execution.name())));
+            return Err(Outcome::failure(stale_approval(execution.name())));
         };
-        execution.mark_invoked();
         let fits = match execution.tool() {
             Some(admitted) if Tool::same(admitted, &tool) => execution.arguments_fit(),
             _ => tool.accepts(arguments),
         };
         if !fits {
+            execution.mark_invoked();
             let violations = tool.argument_violations(arguments);
-            return Opened::Done(Outcome::failure(ToolError::invalid_arguments(violations)));
+            return Err(Outcome::failure(ToolError::invalid_arguments(violations)));
         }
+        Ok(tool)
+    }
+
+    /// Invokes the body.
+    pub(super) fn open(&self, execution: &Execution, signal: impl FnOnce() -> Signal) -> Opened {
+        let tool = match self.ready(execution) {
+            Ok(tool) => tool,
+            Err(outcome) => return Opened::Done(outcome),
+        };
+        execution.mark_invoked();
         let cx = RunContext::new(self.clone(), execution.clone(), signal());
         match contain(|| tool.start(cx)) {
             Ok(future) => Opened::Running(tool, Contained::new(future)),
@@ -202,8 +186,7 @@ impl Tools {
     }
 
     /// What a settled body comes to: the output contract first, then the fused signal (T296).
-    fn conclude_body(&self, execution: &Execution, tool: Option<&Tool>, cancelled: bool, result: BodyResult) -> Outcome {
-        let Some(tool) = tool else { return unknown_tool(self, execution) };
+    pub(super) fn conclude_body(&self, execution: &Execution, tool: &Tool, cancelled: bool, result: BodyResult) -> Arc<Outcome> {
         let value = match result {
             Ok(BodyValue::Document(value)) => Ok(value),
             Ok(BodyValue::Lossy(error)) => {
@@ -214,53 +197,63 @@ impl Tools {
         };
         match value.and_then(|value| admit_value(tool, execution, value)) {
             Ok(_) if cancelled => Outcome::aborted(true),
-            Ok(success) => Outcome::Success(success),
+            Ok(success) => Arc::new(Outcome::Success(success)),
             Err(error) => {
-                let mut outcome = Outcome::failure(error);
-                if let Outcome::Failure(failure) = &mut outcome {
-                    // Running it again by itself is never right for a tool that may do something else each time.
-                    failure.error.retryable &= tool.effect() != Effect::Once;
-                }
-                outcome
+                let mut failure = Failure::from(error);
+                // Running it again by itself is never right for a tool that may do something else each time.
+                failure.error.retryable &= tool.effect() != Effect::Once;
+                Arc::new(Outcome::Failure(failure))
             }
         }
     }
 
     /// The definition that is visible now; the admitted one while nothing has changed.
     fn resolve_again(&self, execution: &Execution) -> Option<Tool> {
-        self.0.tables.read().resolve(execution.name(), execution.agent(), self.0.config.mode).tool
+        if self.0.version() == execution.admitted_version() {
+            return execution.tool().cloned();
+        }
+        self.get(execution.name(), execution.agent())
     }
 }
 
 /// A success of a cancelled call is no success (T212); everything else stays (T301).
-pub(super) fn cancelled_if(execution: &Execution, outcome: Outcome) -> Outcome {
-    match outcome {
-        Outcome::Success(success) if execution.is_cancelled() => {
-            let mut aborted = Outcome::aborted(execution.is_invoked());
-            *aborted.contexts_mut() = success.contexts;
-            aborted
-        }
-        outcome => outcome,
+pub(super) fn cancelled_if(execution: &Execution, outcome: Arc<Outcome>) -> Arc<Outcome> {
+    if outcome.is_error() || !execution.is_cancelled() {
+        return outcome;
     }
+    let mut aborted = Outcome::aborted(execution.is_invoked());
+    Arc::make_mut(&mut aborted).contexts_mut().extend_from_slice(outcome.contexts());
+    aborted
 }
 
 /// Phase 8 of a direct call: the body's contexts, and the caller's signal.
-fn with_deferred(execution: &Execution, mut outcome: Outcome) -> Outcome {
+pub(super) fn with_deferred(execution: &Execution, mut outcome: Arc<Outcome>) -> Arc<Outcome> {
     let deferred = execution.seal();
     if !deferred.is_empty() {
-        *outcome.contexts_mut() = deferred;
+        *Arc::make_mut(&mut outcome).contexts_mut() = deferred;
     }
-    cancelled_if(execution, outcome)
+    cancelled_if(execution, concluding(execution, outcome))
+}
+
+/// Marks a success of a body that asked for the turn to end, before post-execute sees it (T233).
+pub(super) fn concluding(execution: &Execution, mut outcome: Arc<Outcome>) -> Arc<Outcome> {
+    if execution.is_concluded()
+        && !outcome.is_error()
+        && let Outcome::Success(success) = Arc::make_mut(&mut outcome)
+    {
+        success.concludes_turn = true;
+    }
+    outcome
 }
 
 /// The failure of an unknown name, with a second block when a visible name is close (D46).
-fn unknown_tool(tools: &Tools, execution: &Execution) -> Outcome {
+fn unknown_tool(tools: &Tools, execution: &Execution) -> Arc<Outcome> {
     let name = execution.name();
     let mut outcome = Outcome::failure(ToolError::unknown_tool(name));
     if let Some(near) = tools.nearest_name(name, execution.agent()) {
         let mut content = outcome.content().clone();
         content.push(format!("did you mean \"{near}\"?"));
-        outcome.set_content(content);
+        Arc::make_mut(&mut outcome).set_content(content);
     }
     outcome
 }
@@ -271,40 +264,6 @@ fn stale_approval(name: &str) -> ToolError {
         crate::codes::APPROVAL_STALE,
         format!("the approval for tool \"{name}\" does not cover this call any more: the tool changed after it was asked about"),
     )
-}
-
-/// A direct body between its polls. Dropped unfinished, it takes the rest of the call to the spawner.
-struct Running<'a> {
-    tools: &'a Tools,
-    execution: &'a Execution,
-    tool: Option<Tool>,
-    body: Option<RunningBody>,
-}
-
-impl Future for &mut Running<'_> {
-    type Output = BodyResult;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<BodyResult> {
-        let Some(body) = self.body.as_mut() else {
-            return Poll::Ready(Err(ToolError::new("polled after completion")));
-        };
-        let result = std::task::ready!(Pin::new(body).poll(cx));
-        self.body = None;
-        Poll::Ready(result)
-    }
-}
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        if let Some(body) = self.body.take() {
-            self.execution.abandon(Reason::Dropped);
-            let (tools, execution, tool) = (self.tools.clone(), self.execution.clone(), self.tool.take());
-            self.tools.drain(async move {
-                let result = body.await;
-                let _published = tools.after_direct(execution, tool, result).await;
-            });
-        }
-    }
 }
 
 impl Content {

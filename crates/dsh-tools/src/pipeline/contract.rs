@@ -1,5 +1,7 @@
 //! The output contract (chapter 10): from a value to a success, or to `INVALID_TOOL_OUTPUT`.
 
+use std::sync::Arc;
+
 use dsh_schema::Document;
 
 use crate::tool::MetaError;
@@ -39,8 +41,8 @@ pub(super) fn admit_with_contexts(
     execution: &Execution,
     value: Document,
     contexts: Vec<ContextMessage>,
-) -> Result<Outcome, ToolError> {
+) -> Result<Arc<Outcome>, ToolError> {
     let mut success = admit_value(tool, execution, value)?;
     success.contexts = contexts;
-    Ok(Outcome::Success(success))
+    Ok(Arc::new(Outcome::Success(success)))
 }

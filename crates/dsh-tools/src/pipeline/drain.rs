@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::{BoxFuture, Execution, Reason, Tools};
+use crate::{BoxFuture, Tools};
 
 /// A future that is not lost when it is dropped: its work is cancelled and handed to the spawner.
 pub(crate) struct Drained<T: 'static, C: FnOnce()> {
@@ -16,16 +16,6 @@ pub(crate) struct Drained<T: 'static, C: FnOnce()> {
 impl<T, C: FnOnce()> Drained<T, C> {
     pub(crate) fn new(tools: &Tools, cancel: C, future: BoxFuture<'static, T>) -> Self {
         Self { tools: tools.clone(), cancel: Some(cancel), future: Some(future) }
-    }
-}
-
-impl<T> Drained<T, fn()> {
-    pub(crate) fn of_call(
-        tools: &Tools,
-        execution: Execution,
-        future: BoxFuture<'static, T>,
-    ) -> Drained<T, impl FnOnce() + use<T>> {
-        Drained::new(tools, move || execution.abandon(Reason::Dropped), future)
     }
 }
 

@@ -12,12 +12,16 @@ mod admission;
 mod body;
 mod contract;
 mod drain;
+mod execute;
 mod policy;
 mod post;
 mod publish;
 
 pub(crate) use body::Dispatch;
 pub(crate) use drain::Drained;
+pub use execute::Execute;
+
+use std::sync::Arc;
 
 use admission::Admitted;
 
@@ -28,16 +32,22 @@ pub(crate) enum Stage {
     /// Into the around chain and the body.
     Dispatch,
     /// Into the post-execute chain.
-    Post(Outcome),
+    Post(Arc<Outcome>),
     /// To the end (T214).
-    Final(Outcome),
+    Final(Arc<Outcome>),
     /// To the end, without the tool's finalizer: collapsed calls (T122) and replayed ones, which have passed it.
-    Bare(Outcome),
+    Bare(Arc<Outcome>),
+}
+
+/// A call that is in and that policy has not seen yet.
+pub(crate) struct Entered {
+    pub(crate) execution: Execution,
+    admitted: Admitted,
 }
 
 /// A call that policy has judged. Only this registry makes one, and dispatching consumes it (T259).
 pub(crate) struct Prepared {
-    pub(crate) execution: Execution,
+    execution: Execution,
     stage: Stage,
 }
 
@@ -50,7 +60,7 @@ impl Prepared {
 
 /// A call whose body, if it was to run, has run.
 pub(crate) struct Dispatched {
-    pub(crate) execution: Execution,
+    execution: Execution,
     stage: Stage,
 }
 
@@ -88,27 +98,26 @@ impl Tools {
     /// # Ok::<(), dsh_tools::RegistryError>(())
     /// # }).unwrap().unwrap();
     /// ```
-    pub async fn execute(&self, call: Call) -> Settled {
-        let (execution, admitted) = self.admit(call);
-        match admitted {
-            Admitted::Final(outcome) => self.publish(execution, outcome, true),
-            Admitted::Bare(outcome) => self.publish(execution, outcome, false),
-            Admitted::Direct => self.run_direct(execution).await,
-            Admitted::Staged => {
-                let (tools, owned) = (self.clone(), execution.clone());
-                let staged = Box::pin(async move {
-                    let prepared = tools.judge(owned).await;
-                    let dispatched = tools.dispatch(prepared).await;
-                    tools.finalize(dispatched).await
-                });
-                Drained::of_call(self, execution, staged).await
-            }
-        }
+    pub fn execute(&self, call: Call) -> Execute<'_> {
+        Execute::new(self, call)
     }
 
-    /// Phases 0 to 5: admission and policy (T255).
-    pub(crate) async fn prepare(&self, call: Call) -> Prepared {
+    /// Everything behind admission, for calls that somebody listens to.
+    async fn staged(self, execution: Execution) -> Settled {
+        let prepared = self.judge(execution).await;
+        let dispatched = self.dispatch(prepared).await;
+        self.finalize(dispatched).await
+    }
+
+    /// Phase 0 and 1 alone, so that a scheduler can cancel a call whose policy is still at work.
+    pub(crate) fn enter(&self, call: Call) -> Entered {
         let (execution, admitted) = self.admit(call);
+        Entered { execution, admitted }
+    }
+
+    /// Phases 2 to 5: policy (T255).
+    pub(crate) async fn prepare(&self, entered: Entered) -> Prepared {
+        let Entered { execution, admitted } = entered;
         match admitted {
             Admitted::Final(outcome) => Prepared { execution, stage: Stage::Final(outcome) },
             Admitted::Bare(outcome) => Prepared { execution, stage: Stage::Bare(outcome) },

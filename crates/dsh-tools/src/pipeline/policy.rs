@@ -8,7 +8,7 @@ use crate::{ApprovalOutcome, Execution, Outcome, PreDecision, Tools};
 impl Tools {
     pub(super) async fn policy(&self, execution: &Execution) -> Stage {
         let (chain, guards) = {
-            let tables = self.0.tables.read();
+            let tables = self.0.read();
             let chain = (!tables.pre.is_empty()).then(|| tables.pre.snapshot());
             (chain, tables.guard_count > 0)
         };
@@ -26,8 +26,8 @@ impl Tools {
         }
         // Guards are read again: one that was registered during the chain counts, one that goes during their own
         // evaluation does not matter (D8).
-        if guards || self.0.tables.read().guard_count > 0 {
-            let guards = self.0.tables.read().guards(execution.agent());
+        if guards || self.0.read().guard_count > 0 {
+            let guards = self.0.read().guards(execution.agent());
             for guard in guards {
                 match contain(|| guard(execution)).and_then(|verdict| verdict) {
                     Ok(None) => {}

@@ -6,47 +6,48 @@ use super::body::cancelled_if;
 use super::contract::admit_with_contexts;
 use crate::chain::PostNext;
 use crate::outcome::{Failure, FailureError};
+use crate::registry::POST;
 use crate::{Execution, Outcome, PostDecision, Replacement, ToolError, Tools};
 
 impl Tools {
-    pub(super) async fn post(&self, execution: &Execution, outcome: Outcome) -> Outcome {
+    pub(super) async fn post(&self, execution: &Execution, result: Arc<Outcome>) -> Arc<Outcome> {
         let chain = {
-            let tables = self.0.tables.read();
-            if tables.post.is_empty() {
-                return outcome;
+            if !self.0.listens(POST) {
+                return result;
             }
-            tables.post.snapshot()
+            self.0.read().post.snapshot()
         };
-        let result = Arc::new(outcome);
         let decision = PostNext::new(chain, execution.clone(), result.clone()).run().await;
-        // A listener may have kept its handle; then the result is copied, never shared with what comes next.
-        let outcome = Arc::try_unwrap(result).unwrap_or_else(|shared| (*shared).clone());
-        match decision.and_then(|decision| self.apply(execution, outcome, decision)) {
+        match decision.and_then(|decision| self.apply(execution, result, decision)) {
             Ok(outcome) => cancelled_if(execution, outcome),
             Err(error) => Outcome::failure(error),
         }
     }
 
-    fn apply(&self, execution: &Execution, mut outcome: Outcome, decision: PostDecision) -> Result<Outcome, ToolError> {
+    fn apply(
+        &self,
+        execution: &Execution,
+        mut outcome: Arc<Outcome>,
+        decision: PostDecision,
+    ) -> Result<Arc<Outcome>, ToolError> {
         match decision {
             PostDecision::Accept { replace, contexts } => {
-                outcome = match replace {
-                    None => outcome,
-                    Some(Replacement::Content(content)) => {
-                        outcome.set_content(content);
-                        outcome
-                    }
+                match replace {
+                    None => {}
+                    // A listener may have kept its handle; then what changes is a copy.
+                    Some(Replacement::Content(content)) => Arc::make_mut(&mut outcome).set_content(content),
                     Some(Replacement::Value(value)) => {
-                        let Outcome::Success(success) = outcome else {
+                        let Outcome::Success(success) = &*outcome else {
                             return Err(ToolError::new("tools/post-execute cannot replace the value of a failed result"));
                         };
                         let name = execution.name();
-                        let tool =
-                            self.get(name, execution.agent()).ok_or_else(|| ToolError::unknown_tool(name))?;
-                        admit_with_contexts(&tool, execution, value, success.contexts)?
+                        let tool = self.get(name, execution.agent()).ok_or_else(|| ToolError::unknown_tool(name))?;
+                        outcome = admit_with_contexts(&tool, execution, value, success.contexts.clone())?;
                     }
-                };
-                outcome.contexts_mut().extend(contexts);
+                }
+                if !contexts.is_empty() {
+                    Arc::make_mut(&mut outcome).contexts_mut().extend(contexts);
+                }
                 Ok(outcome)
             }
             PostDecision::Block { feedback, contexts } => {
@@ -58,7 +59,7 @@ impl Tools {
                 let mut failure =
                     Failure::with_content(FailureError { message, info: None, retryable: false }, feedback);
                 failure.contexts = contexts;
-                Ok(Outcome::Failure(failure))
+                Ok(Arc::new(Outcome::Failure(failure)))
             }
         }
     }

@@ -1,20 +1,23 @@
 //! Phases 11 to 15: the finalizer, the journal, and the observers.
 
+use std::sync::Arc;
+
+use super::body::concluding;
 use crate::contain::{Contained, contain};
-use crate::journal::{JournalEntry, settle_failed};
+use crate::journal::{JournalEntry, Verdict, settle_failed};
 use crate::record::CallRecord;
+use crate::registry::OBSERVERS;
 use crate::run::idempotency_key;
-use crate::{Execution, Outcome, Settled, Tools};
+use crate::{Execution, Outcome, Settled, Tool, Tools};
 
 impl Tools {
     /// Everything behind the post-execute chain, the journal included.
-    pub(super) async fn settle(&self, execution: Execution, outcome: Outcome, finalise: bool) -> Settled {
+    pub(super) async fn settle(&self, execution: Execution, outcome: Arc<Outcome>, finalise: bool) -> Settled {
         let mut outcome = finalised(&execution, outcome, finalise);
         if let Some(journal) = &self.0.config.journal
-            && execution.is_journaled()
-            && let Some(entry) = self.journal_entry(&execution)
+            && let Some(Verdict::Run(entry)) = execution.verdict()
         {
-            let settled = match contain(|| journal.settled(entry, &outcome)) {
+            let settled = match contain(|| journal.settled(entry.clone(), &outcome)) {
                 Ok(future) => Contained::new(Box::pin(async move { Ok(future.await?) })).await,
                 Err(error) => Err(error),
             };
@@ -28,20 +31,19 @@ impl Tools {
     }
 
     /// As [`settle`](Tools::settle), for calls that no journal knows of.
-    pub(super) fn publish(&self, execution: Execution, outcome: Outcome, finalise: bool) -> Settled {
+    pub(super) fn publish(&self, execution: Execution, outcome: Arc<Outcome>, finalise: bool) -> Settled {
         let outcome = finalised(&execution, outcome, finalise);
         self.announce(execution, outcome)
     }
 
     /// Sets the outcome and tells every observer, each on its own (T248).
-    fn announce(&self, execution: Execution, outcome: Outcome) -> Settled {
+    fn announce(&self, execution: Execution, outcome: Arc<Outcome>) -> Settled {
         let first = execution.settle(outcome);
         let settled = Settled::new(execution, || Outcome::aborted(false));
         debug_assert!(first, "a call is settled once");
         if first {
             let observers = {
-                let tables = self.0.tables.read();
-                (!tables.observers.is_empty()).then(|| tables.observers.snapshot())
+                self.0.listens(OBSERVERS).then(|| self.0.read().observers.snapshot())
             };
             let execution = settled.execution();
             for entry in observers.iter().flat_map(|entries| entries.iter()) {
@@ -61,29 +63,26 @@ impl Tools {
         settled
     }
 
-    pub(super) fn journal_entry(&self, execution: &Execution) -> Option<JournalEntry> {
-        let tool = self.get(execution.name(), execution.agent()).or_else(|| execution.tool().cloned())?;
-        Some(JournalEntry {
-            call: CallRecord::of(execution),
-            idempotency_key: idempotency_key(execution),
-            effect: tool.effect(),
-        })
+}
+
+pub(super) fn journal_entry(execution: &Execution, tool: &Tool) -> JournalEntry {
+    JournalEntry {
+        call: CallRecord::of(execution),
+        idempotency_key: idempotency_key(execution),
+        effect: tool.effect(),
     }
 }
 
 /// Marks a success that concludes the turn, and lets the tool have the last word on the content (T233, T237–T243).
-fn finalised(execution: &Execution, mut outcome: Outcome, finalise: bool) -> Outcome {
-    if let Outcome::Success(success) = &mut outcome
-        && execution.is_concluded()
-    {
-        success.concludes_turn = true;
-    }
+fn finalised(execution: &Execution, outcome: Arc<Outcome>, finalise: bool) -> Arc<Outcome> {
+    // Once more, for a value that post-execute replaced (T235).
+    let mut outcome = concluding(execution, outcome);
     let finalizer = execution.tool().and_then(|tool| tool.finalizer()).filter(|_| finalise);
     let Some(finalizer) = finalizer else { return outcome };
     match contain(|| finalizer(execution, &outcome)).and_then(|content| content) {
         Ok(None) => outcome,
         Ok(Some(content)) => {
-            outcome.set_content(content);
+            Arc::make_mut(&mut outcome).set_content(content);
             outcome
         }
         Err(error) => Outcome::failure(error),

@@ -10,12 +10,13 @@ mod update;
 mod view;
 
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use dsh_context::{Fiber, Scope};
 use event_listener::Event;
-use parking_lot::RwLock;
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 pub use receiver::{Receiver, Registration, ScopedReceiver};
 pub use restriction::Restriction;
@@ -47,13 +48,76 @@ pub struct ToolsConfig {
 pub struct Tools(pub(crate) Arc<Registry>);
 
 pub(crate) struct Registry {
-    pub(crate) tables: RwLock<Tables>,
+    tables: RwLock<Tables>,
+    /// The version of the tables, for readers that only have to know whether anything changed.
+    version: AtomicU64,
+    /// Which stages have listeners, for calls that find none.
+    stages: AtomicU8,
     pub(crate) config: ToolsConfig,
     spawner: Arc<dyn Spawner>,
     views: view::Views,
     closed: AtomicBool,
     draining: AtomicUsize,
     drained: Event,
+}
+
+/// Bits of [`Registry::stages`]: somebody listens before the body or around it.
+pub(crate) const POLICY: u8 = 1;
+/// Somebody listens behind the body.
+pub(crate) const POST: u8 = 2;
+/// Somebody observes results.
+pub(crate) const OBSERVERS: u8 = 4;
+
+impl Registry {
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Tables> {
+        self.tables.read()
+    }
+
+    pub(crate) fn write(&self) -> Writing<'_> {
+        Writing { registry: self, tables: self.tables.write() }
+    }
+
+    /// Counts changes of what anybody sees.
+    pub(crate) fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// Whether a stage has listeners, of whatever scope.
+    pub(crate) fn listens(&self, stage: u8) -> bool {
+        self.stages.load(Ordering::Acquire) & stage != 0
+    }
+}
+
+/// The tables while they change; what readers look at without the lock is brought up to date at the end.
+pub(crate) struct Writing<'a> {
+    registry: &'a Registry,
+    tables: RwLockWriteGuard<'a, Tables>,
+}
+
+impl Deref for Writing<'_> {
+    type Target = Tables;
+
+    fn deref(&self) -> &Tables {
+        &self.tables
+    }
+}
+
+impl DerefMut for Writing<'_> {
+    fn deref_mut(&mut self) -> &mut Tables {
+        &mut self.tables
+    }
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        let tables = &*self.tables;
+        let policy = !tables.pre.is_empty() || !tables.around.is_empty() || tables.guard_count > 0;
+        let stages = [(policy, POLICY), (!tables.post.is_empty(), POST), (!tables.observers.is_empty(), OBSERVERS)]
+            .into_iter()
+            .fold(0, |bits, (listens, bit)| if listens { bits | bit } else { bits });
+        self.registry.stages.store(stages, Ordering::Release);
+        self.registry.version.store(tables.version, Ordering::Release);
+    }
 }
 
 impl Tools {
@@ -63,6 +127,8 @@ impl Tools {
         let spawner = config.spawner.clone().unwrap_or_else(|| Arc::new(ThreadSpawner));
         Self(Arc::new(Registry {
             tables: RwLock::new(Tables::default()),
+            version: AtomicU64::new(0),
+            stages: AtomicU8::new(0),
             config,
             spawner,
             views: view::Views::default(),
@@ -103,7 +169,7 @@ impl Tools {
     /// The definition that `scope` resolves a name to (T87).
     #[must_use]
     pub fn get(&self, name: &str, scope: Option<&Scope>) -> Option<Tool> {
-        self.0.tables.read().resolve(name, scope, self.0.config.mode).tool
+        self.0.read().resolve(name, scope, self.0.config.mode).tool
     }
 
     /// What `scope` sees, computed once per change of the registry (T80, T89).
@@ -127,13 +193,13 @@ impl Tools {
     /// The names that `scope` knows before restriction, sorted (T92, T116).
     #[must_use]
     pub fn known_names(&self, scope: Option<&Scope>) -> Vec<Arc<str>> {
-        self.0.tables.read().known(scope, self.0.config.mode)
+        self.0.read().known(scope, self.0.config.mode)
     }
 
     /// The presentation mode of a scope: the nearest declaration on its chain, else the configured one (T118).
     #[must_use]
     pub fn mode(&self, scope: Option<&Scope>) -> Mode {
-        self.0.tables.read().mode(scope).unwrap_or(self.0.config.mode)
+        self.0.read().mode(scope).unwrap_or(self.0.config.mode)
     }
 
     /// Whether a call may overlap with others, by the definition that is visible now (T307, T308, T315).
@@ -144,7 +210,7 @@ impl Tools {
 
     /// As [`execution_mode`](Tools::execution_mode), with what the call declares to touch.
     pub(crate) fn classify(&self, call: &Call) -> (ExecutionMode, Option<Vec<crate::Access>>) {
-        let lookup = self.0.tables.read().resolve(&call.name, call.agent.as_ref(), self.0.config.mode);
+        let lookup = self.0.read().resolve(&call.name, call.agent.as_ref(), self.0.config.mode);
         let tool = match lookup.tool {
             Some(tool) if !lookup.collapses(&call.name, call.parent) => tool,
             _ => return (ExecutionMode::Exclusive, None),
@@ -196,6 +262,11 @@ impl Tools {
     /// The visible name that is closest to an unknown one, if any is close.
     pub(crate) fn nearest_name(&self, name: &str, scope: Option<&Scope>) -> Option<Arc<str>> {
         const CLOSE: f64 = 0.7;
+        // The cost grows with the length of what the model wrote, and nobody means a tool by such a name.
+        const LONG: usize = 128;
+        if name.len() > LONG {
+            return None;
+        }
         self.visible(scope)
             .into_iter()
             .map(|known| (strsim::normalized_damerau_levenshtein(name, &known), known))
@@ -210,7 +281,7 @@ impl Tools {
     }
 
     pub(crate) fn approvals(&self) -> Option<Approvals> {
-        self.0.tables.read().approvals.iter().last().cloned()
+        self.0.read().approvals.iter().last().cloned()
     }
 
     /// Counts a dropped call until the guard goes.
@@ -221,7 +292,7 @@ impl Tools {
 
     pub(crate) fn publish_progress(&self, execution: &Execution, progress: &Progress) {
         let listeners = {
-            let tables = self.0.tables.read();
+            let tables = self.0.read();
             if tables.progress.is_empty() {
                 return;
             }
@@ -237,7 +308,7 @@ impl Tools {
     /// Tells every change listener; each on its own (T73–T76, D9).
     pub(crate) fn notify_change(&self) {
         let listeners = {
-            let tables = self.0.tables.read();
+            let tables = self.0.read();
             if tables.change.is_empty() {
                 return;
             }

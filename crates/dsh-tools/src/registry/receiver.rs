@@ -9,6 +9,7 @@ use dsh_context::{Effect, EntryId, EntryTable, Fiber, Scope};
 
 use super::tables::{Layer, Tables};
 use super::{Registry, Tools};
+use crate::contain::Kept;
 use crate::chain::{AroundListener, Entry, Observer, PostListener, PreListener};
 use crate::decision::{Around, IntoVerdict, PostDecision, PreDecision};
 use crate::tool::RUN_CODE;
@@ -142,16 +143,17 @@ impl Receiver {
         F: Fn(&Execution) -> V + Send + Sync + 'static,
         V: IntoVerdict,
     {
-        let guard: Arc<super::Guard> = Arc::new(move |execution: &Execution| guard(execution).into_verdict());
+        let guard = Kept::new(guard);
+        let guard: Arc<super::Guard> = Arc::new(move |execution: &Execution| (*guard)(execution).into_verdict());
         let entry = {
-            let mut tables = self.tools.0.tables.write();
+            let mut tables = self.tools.0.write();
             tables.guard_count += 1;
             in_layer(&mut tables, self.scope.as_ref(), |layer| layer.guards.push(guard))
         };
         let (registry, scope) = (Arc::downgrade(&self.tools.0), self.scope.clone());
         self.undoable("guard", move || {
             with(&registry, |registry| {
-                let mut tables = registry.tables.write();
+                let mut tables = registry.write();
                 let removed = out_of_layer(&mut tables, scope.as_ref(), |layer| layer.guards.remove(entry)).flatten();
                 if removed.is_some() {
                     tables.guard_count -= 1;
@@ -185,7 +187,8 @@ impl Receiver {
         F: Fn(Execution, PreNext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<PreDecision, ToolError>> + Send + 'static,
     {
-        let listener: Arc<dyn PreListener> = Arc::new(listener);
+        let listener = Kept::new(listener);
+        let listener: Arc<dyn PreListener> = Arc::new(move |execution, next| (*listener)(execution, next));
         self.listen("pre-execute listener", listener, |tables| &mut tables.pre)
     }
 
@@ -199,7 +202,8 @@ impl Receiver {
         F: Fn(Execution, AroundNext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Around, ToolError>> + Send + 'static,
     {
-        let listener: Arc<dyn AroundListener> = Arc::new(listener);
+        let listener = Kept::new(listener);
+        let listener: Arc<dyn AroundListener> = Arc::new(move |execution, next| (*listener)(execution, next));
         self.listen("execute listener", listener, |tables| &mut tables.around)
     }
 
@@ -213,7 +217,9 @@ impl Receiver {
         F: Fn(Execution, Arc<Outcome>, PostNext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<PostDecision, ToolError>> + Send + 'static,
     {
-        let listener: Arc<dyn PostListener> = Arc::new(listener);
+        let listener = Kept::new(listener);
+        let listener: Arc<dyn PostListener> =
+            Arc::new(move |execution, result, next| (*listener)(execution, result, next));
         self.listen("post-execute listener", listener, |tables| &mut tables.post)
     }
 
@@ -226,7 +232,8 @@ impl Receiver {
     where
         F: Fn(&Execution, &Outcome) + Send + Sync + 'static,
     {
-        let observer: Arc<Observer> = Arc::new(observer);
+        let observer = Kept::new(observer);
+        let observer: Arc<Observer> = Arc::new(move |execution: &Execution, outcome: &Outcome| (*observer)(execution, outcome));
         self.listen("result observer", observer, |tables| &mut tables.observers)
     }
 
@@ -239,7 +246,9 @@ impl Receiver {
     where
         F: Fn(&Execution, &Progress) + Send + Sync + 'static,
     {
-        let listener: Arc<super::tables::ProgressListener> = Arc::new(listener);
+        let listener = Kept::new(listener);
+        let listener: Arc<super::tables::ProgressListener> =
+            Arc::new(move |execution: &Execution, progress: &Progress| (*listener)(execution, progress));
         self.listen("progress listener", listener, |tables| &mut tables.progress)
     }
 
@@ -253,7 +262,8 @@ impl Receiver {
     where
         F: Fn() + Send + Sync + 'static,
     {
-        let listener: Arc<super::tables::ChangeListener> = Arc::new(listener);
+        let listener = Kept::new(listener);
+        let listener: Arc<super::tables::ChangeListener> = Arc::new(move || (*listener)());
         self.listen("change listener", listener, |tables| &mut tables.change)
     }
 
@@ -263,10 +273,10 @@ impl Receiver {
     ///
     /// A lifetime that has ended.
     pub fn mount_approvals(&self, approvals: Approvals) -> Result<Registration, RegistryError> {
-        let id = self.tools.0.tables.write().approvals.push(approvals);
+        let id = self.tools.0.write().approvals.push(approvals);
         let registry = Arc::downgrade(&self.tools.0);
         self.undoable("approvals", move || {
-            with(&registry, |registry| registry.tables.write().approvals.remove(id));
+            with(&registry, |registry| registry.write().approvals.remove(id));
         })
     }
 
@@ -282,17 +292,17 @@ impl Receiver {
                 tool.name()
             )));
         }
-        {
-            let mut tables = self.tools.0.tables.write();
+        let id = {
+            let mut tables = self.tools.0.write();
             tables.version += 1;
-            tables.transport = Some(tool);
-        }
+            tables.transport.push(tool)
+        };
         let registry = Arc::downgrade(&self.tools.0);
         let registration = self.undoable("transport", move || {
             with(&registry, |registry| {
-                let mut tables = registry.tables.write();
+                let mut tables = registry.write();
                 tables.version += 1;
-                tables.transport.take()
+                tables.transport.remove(id)
             });
             notify(&registry);
         })?;
@@ -301,7 +311,7 @@ impl Receiver {
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut Layer) -> T) -> T {
-        let mut tables = self.tools.0.tables.write();
+        let mut tables = self.tools.0.write();
         tables.version += 1;
         in_layer(&mut tables, self.scope.as_ref(), change)
     }
@@ -317,13 +327,13 @@ impl Receiver {
     {
         let entry = Entry { scope: self.scope.clone(), unfiltered: self.unfiltered, listener };
         let id = {
-            let mut tables = self.tools.0.tables.write();
+            let mut tables = self.tools.0.write();
             let table = table(&mut tables);
             if self.prepend { table.prepend(entry) } else { table.push(entry) }
         };
         let registry = Arc::downgrade(&self.tools.0);
         self.undoable(label, move || {
-            with(&registry, |registry| table(&mut registry.tables.write()).remove(id));
+            with(&registry, |registry| table(&mut registry.write()).remove(id));
         })
     }
 
@@ -373,7 +383,7 @@ impl ScopedReceiver {
             return Err(RegistryError::reserved_restriction(RUN_CODE));
         }
         let entry = {
-            let mut tables = self.receiver.tools.0.tables.write();
+            let mut tables = self.receiver.tools.0.write();
             let known = tables.restrictable(&self.scope);
             let unknown: Vec<&str> =
                 restriction.names().filter(|name| known.binary_search_by(|k| k.as_str().cmp(name)).is_err()).collect();
@@ -387,7 +397,7 @@ impl ScopedReceiver {
         let (registry, scope) = (Arc::downgrade(&self.receiver.tools.0), self.scope.clone());
         let registration = self.receiver.undoable("restriction", move || {
             with(&registry, |registry| {
-                let mut tables = registry.tables.write();
+                let mut tables = registry.write();
                 tables.version += 1;
                 tables.layers.withdraw(scope.id(), |layer| layer.restrictions.remove(entry)).flatten()
             });
@@ -404,7 +414,7 @@ impl ScopedReceiver {
     /// The scope has chosen already, or its lifetime has ended.
     pub fn present_as(&self, mode: Mode) -> Result<Registration, RegistryError> {
         {
-            let mut tables = self.receiver.tools.0.tables.write();
+            let mut tables = self.receiver.tools.0.write();
             if let Some(declared) = tables.layers.exact(self.scope.id()).and_then(|layer| layer.mode) {
                 return Err(RegistryError::mode_conflict(mode, declared));
             }
@@ -414,7 +424,7 @@ impl ScopedReceiver {
         let (registry, scope) = (Arc::downgrade(&self.receiver.tools.0), self.scope.clone());
         let registration = self.receiver.undoable("presentation", move || {
             with(&registry, |registry| {
-                let mut tables = registry.tables.write();
+                let mut tables = registry.write();
                 tables.version += 1;
                 tables.layers.withdraw(scope.id(), |layer| layer.mode = None)
             });
@@ -481,7 +491,7 @@ fn notify(registry: &Weak<Registry>) {
 }
 
 pub(super) fn take_tool(registry: &Registry, place: &ToolPlace) -> Option<Tool> {
-    let mut tables = registry.tables.write();
+    let mut tables = registry.write();
     let removed = out_of_layer(&mut tables, place.scope.as_ref(), |layer| layer.tools.remove(place.entry)).flatten();
     if removed.is_some() {
         tables.version += 1;

@@ -45,7 +45,7 @@ pub(crate) struct Tables {
     pub(crate) change: EntryTable<Entry<ChangeListener>>,
     pub(crate) approvals: EntryTable<Approvals>,
     /// The Code Mode transport, kept outside the layers.
-    pub(crate) transport: Option<Tool>,
+    pub(crate) transport: EntryTable<Tool>,
 }
 
 /// What a name resolves to for a scope.
@@ -101,8 +101,13 @@ impl Tables {
             .all(|layer| layer.restrictions.iter().all(|filter| filter.admits(name)))
     }
 
+    /// The transport, where the mode presents it; the last one mounted counts.
+    pub(crate) fn transport(&self, mode: Mode) -> Option<Tool> {
+        if mode.has_transport() { self.transport.iter().last().cloned() } else { None }
+    }
+
     fn transport_for(&self, name: &str, mode: Mode) -> Option<Tool> {
-        if mode.has_transport() && name == RUN_CODE { self.transport.clone() } else { None }
+        if name == RUN_CODE { self.transport(mode) } else { None }
     }
 
     /// Every tool the scope sees, in the order of T85, without the transport.

@@ -77,7 +77,7 @@ impl Update {
         let mut removed = Vec::new();
         let mut spent = Vec::new();
         {
-            let mut tables = tools.0.tables.write();
+            let mut tables = tools.0.write();
             if let Err(error) = check(&tables, &self.changes) {
                 drop(tables);
                 withdraw(seats);

@@ -123,6 +123,9 @@ impl fmt::Debug for View {
     }
 }
 
+/// How many views are kept.
+const FULL: usize = 8192;
+
 /// The views of one version of the registry. They are made anew after a change, on the first read.
 #[derive(Default)]
 pub(super) struct Views(Mutex<Cache>);
@@ -139,9 +142,10 @@ impl Views {
         // Values of the user's are never dropped under the lock: a stale cache is moved out first.
         let mut stale = HashMap::new();
         let cached = {
-            let tables = registry.tables.read();
+            let tables = registry.read();
             let mut cache = self.0.lock();
-            if cache.version != tables.version {
+            // Scopes come and go without a change; a cache that is full starts over.
+            if cache.version != tables.version || cache.views.len() >= FULL {
                 cache.version = tables.version;
                 std::mem::swap(&mut stale, &mut cache.views);
             }
@@ -152,7 +156,7 @@ impl Views {
                     let view = Arc::new(View {
                         mode,
                         tools: tables.visible(scope),
-                        transport: tables.transport.clone().filter(|_| mode.has_transport()),
+                        transport: tables.transport(mode),
                         schemas: OnceLock::new(),
                         wire: OnceLock::new(),
                         typescript: OnceLock::new(),

@@ -33,7 +33,7 @@ pub enum Access {
     /// A program that is started.
     Execute {
         /// What is started.
-        command: Execute,
+        command: Program,
     },
     /// A host that is spoken to.
     Network {
@@ -50,7 +50,7 @@ pub enum Access {
 /// A program to start: an argument vector, or a script that a shell reads.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Execute {
+pub enum Program {
     /// Program and arguments.
     Argv(Vec<String>),
     /// A shell script.
@@ -70,7 +70,7 @@ impl Access {
 
     /// A script that a shell runs.
     pub fn script(script: impl Into<String>) -> Self {
-        Self::Execute { command: Execute::Script(script.into()) }
+        Self::Execute { command: Program::Script(script.into()) }
     }
 
     /// A host that is spoken to.

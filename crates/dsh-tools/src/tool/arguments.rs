@@ -1,8 +1,6 @@
 //! What arguments have to satisfy.
 
-use dsh_schema::{Contract, Document, ValueRef};
-
-use super::typed_stub::TypedContract;
+use dsh_schema::{ArgumentsContract, Contract, Document, ValueRef};
 
 /// Whether the arguments of a raw definition are validated against its parameters (D12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +14,7 @@ pub enum Checking {
 /// The argument side of a definition.
 pub(crate) enum ArgumentContract {
     /// Made from a Rust type; a `null` for an optional member counts as absent (D40).
-    Typed(TypedContract),
+    Typed(ArgumentsContract),
     /// Made from a schema.
     Checked(Contract),
     /// A schema that only describes.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dsh_schema::spec::{ParameterSpec, ValueSpec};
-use dsh_schema::{Contract, Document, SchemaError, ValueRef, output_of};
-use super::typed_stub::TypedContract;
+use dsh_schema::{ArgumentsContract, Contract, Document, SchemaError, ValueRef, output_of};
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,6 +17,7 @@ use super::{
     IntoContent, Meta, MetaError, PresentCall, PresentResult, Render, Tool, ToolSchema,
 };
 use crate::card::{CallView, ResultView};
+use crate::contain::Kept;
 use crate::{Content, DurableResult, Execution, Outcome, RegistryError, RunContext, ToolError};
 
 /// The arguments or the output of a [`ToolBuilder`] that were not declared yet.
@@ -240,7 +241,7 @@ impl<O> ToolBuilder<Undeclared, O> {
     where
         A: DeserializeOwned + JsonSchema + 'static,
     {
-        match TypedContract::of_arguments::<A>() {
+        match ArgumentsContract::of::<A>() {
             Ok(contract) => {
                 let shared = contract.clone();
                 let decode: Decode<A> = Arc::new(move |document| shared.decode::<A>(document.root()));
@@ -450,7 +451,7 @@ impl<A: 'static, O: 'static> ToolBuilder<A, O> {
             }
         };
         let schema = ToolSchema::new(name, self.description, arguments.source().clone());
-        Ok(Tool(Arc::new(Definition {
+        Ok(Tool(Arc::new(Kept::new(Definition {
             schema,
             arguments,
             output,
@@ -467,6 +468,6 @@ impl<A: 'static, O: 'static> ToolBuilder<A, O> {
             timeout: self.timeout,
             owns_deadline: self.owns_deadline,
             body: Box::new(body),
-        })))
+        }))))
     }
 }

@@ -7,7 +7,7 @@ mod access;
 mod arguments;
 pub(crate) mod builder;
 mod output;
-mod typed_stub;
+
 mod schema;
 
 use std::fmt;
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use dsh_schema::{Contract, Document, DocumentError, ValueRef};
 
-pub use access::{Access, Effect, Execute};
+pub use access::{Access, Effect, Program};
 pub use arguments::Checking;
 pub(crate) use arguments::ArgumentContract;
 pub use builder::{ToolBuilder, Undeclared};
@@ -26,7 +26,7 @@ pub use output::IntoContent;
 pub use schema::ToolSchema;
 
 use crate::card::{CallView, ResultView};
-use crate::contain::contain;
+use crate::contain::{Kept, contain};
 use crate::{Content, DurableResult, Execution, Outcome, RunContext, ToolError};
 
 /// The reserved name of the Code Mode transport (T58).
@@ -36,7 +36,7 @@ pub const RUN_CODE: &str = "run_code";
 ///
 /// Cheap to clone; two handles of one definition are the same tool. See [`Tool::new`] for how to make one.
 #[derive(Clone)]
-pub struct Tool(Arc<Definition>);
+pub struct Tool(Arc<Kept<Definition>>);
 
 /// What a body hands back, before the output contract.
 pub(crate) enum BodyValue {

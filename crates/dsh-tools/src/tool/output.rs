@@ -1,6 +1,6 @@
 //! From a value to the model's text.
 
-use compact_str::CompactString;
+use compact_str::{CompactString, ToCompactString as _};
 use dsh_schema::ValueRef;
 
 use crate::{Block, Content, ToolError};
@@ -53,12 +53,9 @@ impl<C: IntoContent, E: Into<ToolError>> IntoContent for Result<C, E> {
 
 /// The text of a value whose tool declares no renderer: strings as they are, anything else as compact JSON.
 pub(crate) fn render_value(value: ValueRef<'_>) -> Content {
-    match value.as_str() {
-        Some(text) => Content::text(CompactString::from(text)),
-        None => {
-            let mut out = String::new();
-            value.write_json(&mut out);
-            Content::text(out)
-        }
+    match (value.as_str(), value.as_i64()) {
+        (Some(text), _) => Content::text(CompactString::from(text)),
+        (None, Some(number)) => Content::text(number.to_compact_string()),
+        (None, None) => Content::text(value.to_json()),
     }
 }

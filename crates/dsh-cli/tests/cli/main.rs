@@ -1,0 +1,16 @@
+//! Drives the real binary. Status, stdout and stderr are shown together in the snapshots.
+//!
+//! Linux only: what happens inside a process is seen through `/proc` there.
+#![cfg(target_os = "linux")]
+
+mod arbitrary;
+mod arguments;
+mod call;
+mod files;
+mod fixture;
+mod generated;
+mod interrupt;
+mod logging;
+mod schema;
+mod streams;
+mod surface;

@@ -1,0 +1,1 @@
+//! Code Mode programs in sandboxed, single-use QuickJS worker processes.

@@ -1,0 +1,163 @@
+//! The future of one call.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use super::admission::Admitted;
+use super::body::{BodyResult, Opened, RunningBody, with_deferred};
+use crate::registry::POST;
+use crate::{BoxFuture, Call, Execution, Outcome, Reason, Settled, Signal, Tool, Tools};
+
+/// A call on its way; see [`Tools::execute`].
+///
+/// Written by hand, so that a call that nobody listens to needs no box but its body's, and so that whatever is dropped
+/// unfinished is drained in one place.
+#[must_use = "a call does nothing before it is awaited"]
+pub struct Execute<'a> {
+    tools: &'a Tools,
+    state: State,
+}
+
+enum State {
+    /// Nothing has happened; dropping it now is as if the call had never been made.
+    New(Call),
+    /// The body of a call that nobody listens to.
+    Body(Execution, Tool, RunningBody),
+    /// Everything else.
+    Rest(Execution, BoxFuture<'static, Settled>),
+    Done,
+}
+
+impl<'a> Execute<'a> {
+    pub(super) fn new(tools: &'a Tools, call: Call) -> Self {
+        Self { tools, state: State::New(call) }
+    }
+
+    /// Admits the call, and carries it as far as it goes without waiting.
+    fn begin(&mut self, call: Call) -> Option<Settled> {
+        let tools = self.tools;
+        let (execution, admitted) = tools.admit(call);
+        match admitted {
+            Admitted::Final(outcome) => Some(tools.publish(execution, outcome, true)),
+            Admitted::Bare(outcome) => Some(tools.publish(execution, outcome, false)),
+            Admitted::Direct => match tools.open(&execution, || Signal::of_call(&execution)) {
+                Opened::Done(outcome) => self.behind(execution, outcome),
+                Opened::Running(tool, body) => {
+                    self.state = State::Body(execution, tool, body);
+                    None
+                }
+            },
+            Admitted::Staged => {
+                let rest = Box::pin(tools.clone().staged(execution.clone()));
+                self.state = State::Rest(execution, rest);
+                None
+            }
+        }
+    }
+
+    /// What follows a direct body that has settled.
+    fn concluded(&mut self, execution: Execution, tool: Tool, result: BodyResult) -> Option<Settled> {
+        if execution.has_tasks() {
+            let rest = Box::pin(self.tools.clone().after_body(execution.clone(), tool, result));
+            self.state = State::Rest(execution, rest);
+            return None;
+        }
+        let outcome = self.tools.conclude_body(&execution, &tool, execution.is_cancelled(), result);
+        self.behind(execution, outcome)
+    }
+
+    /// What follows the outcome of a direct call.
+    fn behind(&mut self, execution: Execution, outcome: Arc<Outcome>) -> Option<Settled> {
+        let outcome = with_deferred(&execution, outcome);
+        if self.tools.0.listens(POST) {
+            let rest = Box::pin(self.tools.clone().after_outcome(execution.clone(), outcome));
+            self.state = State::Rest(execution, rest);
+            return None;
+        }
+        Some(self.tools.publish(execution, outcome, true))
+    }
+}
+
+impl Future for Execute<'_> {
+    type Output = Settled;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Settled> {
+        loop {
+            let settled = match &mut self.state {
+                State::Body(_, _, body) => {
+                    let result = ready!(Pin::new(body).poll(cx));
+                    match std::mem::replace(&mut self.state, State::Done) {
+                        State::Body(execution, tool, _) => self.concluded(execution, tool, result),
+                        _ => None,
+                    }
+                }
+                State::Rest(_, rest) => {
+                    let settled = ready!(rest.as_mut().poll(cx));
+                    self.state = State::Done;
+                    Some(settled)
+                }
+                State::New(_) => match std::mem::replace(&mut self.state, State::Done) {
+                    State::New(call) => self.begin(call),
+                    _ => None,
+                },
+                // Polled again after its end, against the contract of `Future`.
+                State::Done => return Poll::Pending,
+            };
+            if let Some(settled) = settled {
+                return Poll::Ready(settled);
+            }
+        }
+    }
+}
+
+impl Drop for Execute<'_> {
+    fn drop(&mut self) {
+        match std::mem::replace(&mut self.state, State::Done) {
+            State::New(_) | State::Done => {}
+            State::Body(execution, tool, body) => {
+                execution.abandon(Reason::Dropped);
+                let tools = self.tools.clone();
+                self.tools.drain(async move {
+                    let result = body.await;
+                    let _published = tools.after_body(execution, tool, result).await;
+                });
+            }
+            State::Rest(execution, rest) => {
+                execution.abandon(Reason::Dropped);
+                self.tools.drain(async move {
+                    let _published = rest.await;
+                });
+            }
+        }
+    }
+}
+
+impl Tools {
+    /// Everything behind a direct body that waits for something more.
+    async fn after_body(self, execution: Execution, tool: Tool, result: BodyResult) -> Settled {
+        execution.join_tasks().await;
+        let outcome = self.conclude_body(&execution, &tool, execution.is_cancelled(), result);
+        let outcome = with_deferred(&execution, outcome);
+        self.after_outcome(execution, outcome).await
+    }
+
+    async fn after_outcome(self, execution: Execution, outcome: Arc<Outcome>) -> Settled {
+        let outcome = self.post(&execution, outcome).await;
+        self.settle(execution, outcome, true).await
+    }
+}
+
+impl fmt::Debug for Execute<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match &self.state {
+            State::New(_) => "new",
+            State::Body(..) => "body",
+            State::Rest(..) => "stages",
+            State::Done => "done",
+        };
+        f.debug_struct("Execute").field("state", &state).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,16 @@
+//! The example programs: they run to their end, and their own tests run here.
+
+#[path = "../examples/echo.rs"]
+mod echo;
+#[path = "../examples/weather.rs"]
+mod weather;
+
+#[test]
+fn echo_runs() {
+    echo::main().unwrap();
+}
+
+#[test]
+fn weather_runs_and_ends() {
+    weather::main().unwrap();
+}
