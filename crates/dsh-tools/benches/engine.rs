@@ -106,7 +106,7 @@ fn row(filter: Option<&str>, name: &str, size: u32, mut operation: impl FnMut())
     for _ in 0..size.min(1_000) {
         operation();
     }
-    let mut batches: Vec<f64> = (0..60)
+    let mut batches: Vec<f64> = (0..600)
         .map(|_| {
             let start = Instant::now();
             for _ in 0..size {

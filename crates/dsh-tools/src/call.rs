@@ -108,6 +108,13 @@ impl Arguments {
     }
 }
 
+impl Default for Arguments {
+    /// `{}`.
+    fn default() -> Self {
+        Self::Text(String::new())
+    }
+}
+
 impl fmt::Debug for Arguments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -6,7 +6,7 @@ use compact_str::CompactString;
 use dsh_schema::Document;
 use serde::{Deserialize, Serialize};
 
-use crate::{Content, ContextMessage, Failure, Outcome, Token, ToolError};
+use crate::{Content, ContextMessage, Failure, Outcome, Success, Token, ToolError};
 
 /// What a pre-execute listener says of a call. There is no decision that rewrites arguments (T27).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,7 +103,7 @@ pub enum Replacement {
     /// The model's text; value and meta stay (T217).
     Content(Content),
     /// The value, which passes the output contract again (T219).
-    Value(Document),
+    Value(Box<Document>),
 }
 
 impl PostDecision {
@@ -121,7 +121,7 @@ impl PostDecision {
     /// Replaces the value.
     #[must_use]
     pub fn value(value: Document) -> Self {
-        Self::Accept { replace: Some(Replacement::Value(value)), contexts: Vec::new() }
+        Self::Accept { replace: Some(Replacement::Value(Box::new(value))), contexts: Vec::new() }
     }
 
     /// Blocks the result.
@@ -170,16 +170,18 @@ impl Attempt {
 pub enum Around {
     /// The attempt as it is.
     Keep(Attempt),
-    /// A success of the wrapper's own: only the value and the contexts are taken, and the value passes the output
-    /// contract (T191).
-    Success {
-        /// The value.
-        value: Document,
-        /// Messages that follow the result.
-        contexts: Vec<ContextMessage>,
-    },
-    /// A failure of the wrapper's own, taken as it is (T192).
-    Failure(Failure),
+    /// An outcome of the wrapper's own. Of a success only the value and the contexts are taken, and the value passes the
+    /// output contract (T191); a failure is taken as it is (T192).
+    Own(Box<Outcome>),
+}
+
+impl Around {
+    /// A success of the wrapper's own, with messages that follow the result.
+    pub fn success(value: Document, contexts: impl Into<Vec<ContextMessage>>) -> Self {
+        let mut success = Success::new(value, Content::new());
+        success.contexts = contexts.into();
+        Self::Own(Box::new(Outcome::Success(success)))
+    }
 }
 
 impl From<Attempt> for Around {
@@ -190,7 +192,7 @@ impl From<Attempt> for Around {
 
 impl From<Failure> for Around {
     fn from(failure: Failure) -> Self {
-        Self::Failure(failure)
+        Self::Own(Box::new(Outcome::Failure(failure)))
     }
 }
 

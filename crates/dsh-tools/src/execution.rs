@@ -43,32 +43,38 @@ struct Inner {
     sealed: AtomicBool,
     concluded: AtomicBool,
     replayed: AtomicBool,
-    journal: OnceLock<Box<Verdict>>,
+    /// What few calls need, made when one does.
+    extra: OnceLock<Box<Extra>>,
+    outcome: OnceLock<Arc<Outcome>>,
+}
+
+#[derive(Default)]
+struct Extra {
+    journal: OnceLock<Verdict>,
     journal_turn: futures_util::lock::Mutex<()>,
     granted: OnceLock<String>,
     deferred: Mutex<Vec<ContextMessage>>,
     tasks: AtomicUsize,
     tasks_done: Event,
-    outcome: OnceLock<Arc<Outcome>>,
 }
 
 impl Execution {
     /// Admits a call: mints its token and materialises its arguments (phase 0).
-    pub(crate) fn admit(call: Call, admitted: Option<Tool>, version: u64) -> Self {
-        let arguments = call.arguments.materialise();
+    pub(crate) fn admit(call: &mut Call, admitted: Option<Tool>, version: u64) -> Self {
+        let arguments = std::mem::take(&mut call.arguments).materialise();
         let fits = match (&arguments, &admitted) {
             (Ok(document), Some(tool)) => tool.accepts(document),
             _ => false,
         };
         Self(Arc::new(Inner {
             token: Token::mint(),
-            id: call.id,
-            root: call.root,
-            name: call.name,
+            id: std::mem::take(&mut call.id),
+            root: call.root.take(),
+            name: std::mem::take(&mut call.name),
             arguments,
-            caller: call.signal,
+            caller: std::mem::replace(&mut call.signal, Signal::never()),
             own: Latch::default(),
-            agent: call.agent,
+            agent: call.agent.take(),
             parent: call.parent,
             attempt: call.attempt,
             deadline_ms: call.deadline_ms,
@@ -79,12 +85,7 @@ impl Execution {
             sealed: AtomicBool::new(false),
             concluded: AtomicBool::new(false),
             replayed: AtomicBool::new(false),
-            journal: OnceLock::new(),
-            journal_turn: futures_util::lock::Mutex::new(()),
-            granted: OnceLock::new(),
-            deferred: Mutex::new(Vec::new()),
-            tasks: AtomicUsize::new(0),
-            tasks_done: Event::new(),
+            extra: OnceLock::new(),
             outcome: OnceLock::new(),
         }))
     }
@@ -206,6 +207,10 @@ impl Execution {
         self.0.own.fire(reason);
     }
 
+    fn extra(&self) -> &Extra {
+        self.0.extra.get_or_init(Box::default)
+    }
+
     pub(crate) fn mark_invoked(&self) {
         self.0.invoked.store(true, Ordering::Release);
     }
@@ -213,11 +218,11 @@ impl Execution {
     /// No context and no conclusion counts after this (T211).
     pub(crate) fn seal(&self) -> Vec<ContextMessage> {
         self.0.sealed.store(true, Ordering::Release);
-        std::mem::take(&mut *self.0.deferred.lock())
+        self.0.extra.get().map(|extra| std::mem::take(&mut *extra.deferred.lock())).unwrap_or_default()
     }
 
     pub(crate) fn defer(&self, message: ContextMessage) {
-        let mut deferred = self.0.deferred.lock();
+        let mut deferred = self.extra().deferred.lock();
         if !self.0.sealed.load(Ordering::Acquire) {
             deferred.push(message);
         }
@@ -244,46 +249,47 @@ impl Execution {
     /// What the journal said of this call. It holds for every run of the body: a wrapper that runs it again gets the
     /// same answer.
     pub(crate) fn verdict(&self) -> Option<&Verdict> {
-        self.0.journal.get().map(|verdict| &**verdict)
+        self.0.extra.get()?.journal.get()
     }
 
     /// Keeps the journal's answer; the first one stays.
     pub(crate) fn judge(&self, verdict: Verdict) {
-        let _first = self.0.journal.set(Box::new(verdict));
+        let _first = self.extra().journal.set(verdict);
     }
 
     /// Waits for the turn to ask the journal, since a wrapper may run the inner chain twice at once.
     pub(crate) async fn journal_turn(&self) -> futures_util::lock::MutexGuard<'_, ()> {
-        self.0.journal_turn.lock().await
+        self.extra().journal_turn.lock().await
     }
 
     /// Remembers for which call exactly an approval was given.
     pub(crate) fn grant(&self, digest: String) {
-        let _first = self.0.granted.set(digest);
+        let _first = self.extra().granted.set(digest);
     }
 
     /// Whether an approval, if one was given, was given for this very definition.
     pub(crate) fn still_granted(&self, tool: &Tool) -> bool {
         self.0
-            .granted
+            .extra
             .get()
+            .and_then(|extra| extra.granted.get())
             .is_none_or(|granted| *granted == crate::approval::digest(self.name(), self.arguments(), Some(tool)))
     }
 
     /// Counts a task of the body until the guard is dropped.
     pub(crate) fn enter_task(&self) -> RunningTask {
-        self.0.tasks.fetch_add(1, Ordering::AcqRel);
+        self.extra().tasks.fetch_add(1, Ordering::AcqRel);
         RunningTask(self.clone())
     }
 
     pub(crate) fn has_tasks(&self) -> bool {
-        self.0.tasks.load(Ordering::Acquire) > 0
+        self.0.extra.get().is_some_and(|extra| extra.tasks.load(Ordering::Acquire) > 0)
     }
 
     /// Waits until no task of the body runs.
     pub(crate) async fn join_tasks(&self) {
         while self.has_tasks() {
-            let done = self.0.tasks_done.listen();
+            let done = self.extra().tasks_done.listen();
             if self.has_tasks() {
                 done.await;
             }
@@ -312,8 +318,9 @@ pub(crate) struct RunningTask(Execution);
 
 impl Drop for RunningTask {
     fn drop(&mut self) {
-        if self.0.0.tasks.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.0.0.tasks_done.notify(usize::MAX);
+        let extra = self.0.extra();
+        if extra.tasks.fetch_sub(1, Ordering::AcqRel) == 1 {
+            extra.tasks_done.notify(usize::MAX);
         }
     }
 }

@@ -8,7 +8,7 @@ use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
 /// The caller's name for a call, opaque to the registry and never indexed by it (T35).
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CallId(CompactString);
 

@@ -32,7 +32,7 @@ pub struct Success {
     pub content: Content,
     /// What a card needs beyond arguments and content; `Some(null)` differs from `None` (T395).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Document>,
+    pub meta: Option<Box<Document>>,
     /// Messages that follow the result in the history, in order (T228).
     #[serde(rename = "additionalContexts", skip_serializing_if = "Vec::is_empty")]
     pub contexts: Vec<ContextMessage>,
@@ -52,7 +52,7 @@ pub struct Failure {
     pub content: Content,
     /// What a card needs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub meta: Option<Document>,
+    pub meta: Option<Box<Document>>,
     /// Messages that follow the result in the history, in order.
     #[serde(rename = "additionalContexts", skip_serializing_if = "Vec::is_empty")]
     pub contexts: Vec<ContextMessage>,
@@ -140,8 +140,8 @@ impl Outcome {
     #[must_use]
     pub fn meta(&self) -> Option<&Document> {
         match self {
-            Self::Success(success) => success.meta.as_ref(),
-            Self::Failure(failure) => failure.meta.as_ref(),
+            Self::Success(success) => success.meta.as_deref(),
+            Self::Failure(failure) => failure.meta.as_deref(),
         }
     }
 
@@ -290,7 +290,7 @@ impl<'de> Deserialize<'de> for Outcome {
         let root = document.root();
         let content = decode::<Vec<Block>, D::Error>(root, "content")?.into();
         let contexts = decode_or_default(root, "additionalContexts")?;
-        let meta = member(root, "meta");
+        let meta = member(root, "meta").map(Box::new);
         Ok(if decode::<bool, D::Error>(root, "isError")? {
             let error = decode(root, "error")?;
             Self::Failure(Failure { is_error: True, error, content, meta, contexts })

@@ -442,7 +442,7 @@ fn a_success_is_replaced_wherever_the_caller_cancels() {
                         return Ok(attempt.into());
                     }
                     canceller.cancel(Reason::Cancelled);
-                    Ok(Around::Success { value: json("1"), contexts: vec![context("wrapper")] })
+                    Ok(Around::success(json("1"), [context("wrapper")]))
                 }
             }),
         }

@@ -191,7 +191,7 @@ fn a_call_without_a_body_has_no_entry() {
         }),
         ("short-circuited", |rig| {
             rig.global()
-                .on_execute(|_, _| async { Ok(Around::Success { value: json("1"), contexts: Vec::new() }) })
+                .on_execute(|_, _| async { Ok(Around::success(json("1"), [])) })
                 .unwrap();
             call("t")
         }),

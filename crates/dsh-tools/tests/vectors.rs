@@ -291,7 +291,7 @@ fn replaced(step: &Value) -> Around {
         failure.contexts = contexts;
         return failure.into();
     }
-    Around::Success { value: document(&result["value"]), contexts }
+    Around::success(document(&result["value"]), contexts)
 }
 
 async fn wrapped(stage: &Stage, step: &Value, next: &AroundNext) -> Result<Around, ToolError> {
@@ -317,7 +317,7 @@ async fn wrapped(stage: &Stage, step: &Value, next: &AroundNext) -> Result<Aroun
             next.run().await?.into()
         }
         "next-then-copy" => match next.run().await?.outcome().clone() {
-            Outcome::Success(success) => Around::Success { value: success.value, contexts: success.contexts },
+            Outcome::Success(success) => Around::success(success.value, success.contexts),
             Outcome::Failure(failure) => failure.into(),
         },
         "signal-replace" => next.run_with(Signal::pair().1).await?.into(),

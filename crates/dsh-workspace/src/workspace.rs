@@ -380,7 +380,15 @@ impl Workspace {
 
     fn refused(&self, path: &Path, refusal: Refusal) -> FsError {
         let display = self.spelling(path);
-        let absent = |what| FsError::cannot(FsErrorCode::NotFound, Action::Resolve, &display, what);
+        let absent = |what| {
+            // Shortened to where `..` would lead, a path would name a file that may well exist.
+            let display = if path::has_parent_step(path) {
+                self.root().join(path).to_string_lossy().into_owned()
+            } else {
+                display.clone()
+            };
+            FsError::cannot(FsErrorCode::NotFound, Action::Resolve, &display, what)
+        };
         match refusal {
             Refusal::Outside => self.outside(&display),
             Refusal::ThroughFile => absent("a parent segment is not a directory"),

@@ -151,6 +151,19 @@ mod tests {
     fn every_tool_package_is_in_the_manifest() {
         // These define or run tools for others and bring none of their own.
         const FRAMEWORK: &[&str] = &["dsh-cli", "dsh-testkit", "dsh-tools", "dsh-tools-macros"];
+        // The binary does not have these yet; a dependency on one of them moves it to the manifest or above.
+        const NOT_SHIPPED: &[&str] = &["dsh-code", "dsh-code-quickjs"];
+        let own = std::fs::read_to_string(repository().join("crates/dsh-cli/Cargo.toml")).unwrap();
+        for name in NOT_SHIPPED {
+            let depends = own.lines().any(|line| {
+                line.strip_prefix(name)
+                    .is_some_and(|rest| rest.starts_with(['.', ' ', '=']))
+            });
+            assert!(
+                !depends,
+                "{name} is shipped; put it into the catalogue's manifest or among the framework"
+            );
+        }
         let listed: BTreeSet<&str> = packages().collect();
         for entry in std::fs::read_dir(repository().join("crates")).unwrap() {
             let entry = entry.unwrap();
@@ -159,7 +172,11 @@ mod tests {
                 std::fs::read_to_string(entry.path().join("Cargo.toml")).unwrap_or_default();
             let makes_tools =
                 manifest.contains("dsh-tools.workspace") || manifest.contains("dsh-tools = {");
-            if makes_tools && !FRAMEWORK.contains(&name.as_str()) {
+            let excused = FRAMEWORK
+                .iter()
+                .chain(NOT_SHIPPED)
+                .any(|excused| *excused == name);
+            if makes_tools && !excused {
                 assert!(
                     listed.contains(name.as_str()),
                     "{name} makes tools and is not in the catalogue's manifest"
@@ -182,7 +199,8 @@ mod tests {
             .find(|(_, (a, b))| a != b)
         {
             panic!(
-                "docs/tools.md is stale at line {}:\n  committed: {committed}\n  generated: {generated}\nrun `dsh tools --markdown > docs/tools.md`",
+                "docs/tools.md is stale at line {}:\n  committed: {committed}\n  generated: {generated}\n\
+                 run `cargo run -q -p dsh-cli -- tools --markdown > docs/tools.md`",
                 number + 1
             );
         }

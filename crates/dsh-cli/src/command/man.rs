@@ -49,7 +49,20 @@ fn page() -> io::Result<String> {
         describe(command, &mut page)?;
     }
     page.push_str(TAIL);
-    Ok(with_one_preamble(&page))
+    Ok(ascii(&with_one_preamble(&page)))
+}
+
+/// The page without characters that some formatters cannot read.
+fn ascii(page: &str) -> String {
+    let mut out = String::with_capacity(page.len());
+    for c in page.chars() {
+        if c.is_ascii() {
+            out.push(c)
+        } else {
+            out.push_str(&format!("\\[u{:04X}]", u32::from(c)))
+        }
+    }
+    out
 }
 
 /// Every section that is rendered alone brings the definitions that a page needs once.
@@ -155,6 +168,7 @@ mod tests {
             (1, 1)
         );
         assert_eq!(page.matches("RUST_LOG wins").count(), 1);
+        assert!(page.is_ascii() && page.contains("\\[u2026]"), "{page}");
     }
 
     #[test]

@@ -144,7 +144,7 @@ fn any_command_line_ends_well() {
         0,
     )
     .unwrap();
-    let mut dice = Dice(0x5eed_0f_d5e1);
+    let mut dice = Dice(0x005e_ed0f_d5e1);
     for _ in 0..RUNS {
         // Half of the runs get as far as a command.
         let command: &[&str] = [

@@ -1,6 +1,6 @@
 //! Building a document from values: compact text and nodes grow together.
 
-use compact_str::{CompactString, ToCompactString as _};
+use compact_str::CompactString;
 
 use super::error::{self, DocumentError, DocumentErrorKind};
 use super::node::{Node, Nodes, Tag};
@@ -130,8 +130,12 @@ impl Builder {
         let is_whole = self.tree.is_at_root();
         self.begin()?;
         match number {
-            Number::Int(value) if is_whole => self.number = Some(value.to_compact_string()),
-            Number::UInt(value) if is_whole => self.number = Some(value.to_compact_string()),
+            Number::Int(value) if is_whole => {
+                self.number = Some(CompactString::new(itoa::Buffer::new().format(value)));
+            }
+            Number::UInt(value) if is_whole => {
+                self.number = Some(CompactString::new(itoa::Buffer::new().format(value)));
+            }
             _ => number.write_parseable(&mut self.text),
         }
         self.tree.scalar(number.to_node());

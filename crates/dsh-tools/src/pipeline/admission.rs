@@ -18,8 +18,10 @@ pub(super) enum Admitted {
 }
 
 impl Tools {
+    /// Takes what the call holds; what is left of it is empty.
+    ///
     /// The order of the checks is that of T302: arguments, collapse, cancellation.
-    pub(super) fn admit(&self, call: Call) -> (Execution, Admitted) {
+    pub(super) fn admit(&self, call: &mut Call) -> (Execution, Admitted) {
         let (lookup, version) = {
             let tables = self.0.read();
             (tables.resolve(&call.name, call.agent.as_ref(), self.0.config.mode), tables.version)

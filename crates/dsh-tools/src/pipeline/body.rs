@@ -62,8 +62,10 @@ impl Dispatch {
                     _ => outcome,
                 }
             }
-            Around::Success { value, contexts } => self.author(value, contexts)?,
-            Around::Failure(failure) => Arc::new(Outcome::Failure(failure)),
+            Around::Own(outcome) => match *outcome {
+                Outcome::Success(success) => self.author(success.value, success.contexts)?,
+                failure => Arc::new(failure),
+            },
         };
         Ok(Attempt::new(self.execution.token(), outcome))
     }
@@ -107,7 +109,8 @@ impl Tools {
             return Outcome::aborted(execution.is_invoked());
         }
         if let Some(journal) = &self.0.config.journal {
-            if let Err(outcome) = self.ask_journal(journal.as_ref(), execution).await {
+            // Boxed, so that calls without a journal do not carry its futures along.
+            if let Err(outcome) = Box::pin(self.ask_journal(journal.as_ref(), execution)).await {
                 return outcome;
             }
             if signal.is_cancelled() {
@@ -197,7 +200,7 @@ impl Tools {
         };
         match value.and_then(|value| admit_value(tool, execution, value)) {
             Ok(_) if cancelled => Outcome::aborted(true),
-            Ok(success) => Arc::new(Outcome::Success(success)),
+            Ok(outcome) => outcome,
             Err(error) => {
                 let mut failure = Failure::from(error);
                 // Running it again by itself is never right for a tool that may do something else each time.

@@ -9,7 +9,7 @@ use crate::{ContextMessage, Execution, Outcome, Success, Tool, ToolError};
 
 /// Puts a value through the contract of `tool`: validation, rendering, and the card's data for calls that are not
 /// nested (T251). Body values, wrappers' values and replacement values all come this way (T388).
-pub(super) fn admit_value(tool: &Tool, execution: &Execution, value: Document) -> Result<Success, ToolError> {
+pub(super) fn admit_value(tool: &Tool, execution: &Execution, value: Document) -> Result<Arc<Outcome>, ToolError> {
     let invalid = |violation: String| ToolError::invalid_output(tool.name(), vec![violation]);
     if !tool.output().is_valid(value.root()) {
         return Err(ToolError::invalid_output(tool.name(), tool.output().violations(value.root(), "value")));
@@ -31,8 +31,8 @@ pub(super) fn admit_value(tool: &Tool, execution: &Execution, value: Document) -
         })?,
     };
     let mut success = Success::new(value, content);
-    success.meta = meta;
-    Ok(success)
+    success.meta = meta.map(Box::new);
+    Ok(Arc::new(Outcome::Success(success)))
 }
 
 /// As [`admit_value`], with contexts that travel along.
@@ -42,7 +42,7 @@ pub(super) fn admit_with_contexts(
     value: Document,
     contexts: Vec<ContextMessage>,
 ) -> Result<Arc<Outcome>, ToolError> {
-    let mut success = admit_value(tool, execution, value)?;
-    success.contexts = contexts;
-    Ok(Arc::new(Outcome::Success(success)))
+    let mut outcome = admit_value(tool, execution, value)?;
+    *Arc::make_mut(&mut outcome).contexts_mut() = contexts;
+    Ok(outcome)
 }

@@ -36,10 +36,9 @@ impl<'a> Execute<'a> {
         Self { tools, state: State::New(call) }
     }
 
-    /// Admits the call, and carries it as far as it goes without waiting.
-    fn begin(&mut self, call: Call) -> Option<Settled> {
+    /// Carries an admitted call as far as it goes without waiting.
+    fn begin(&mut self, execution: Execution, admitted: Admitted) -> Option<Settled> {
         let tools = self.tools;
-        let (execution, admitted) = tools.admit(call);
         match admitted {
             Admitted::Final(outcome) => Some(tools.publish(execution, outcome, true)),
             Admitted::Bare(outcome) => Some(tools.publish(execution, outcome, false)),
@@ -85,24 +84,26 @@ impl Future for Execute<'_> {
     type Output = Settled;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Settled> {
+        let this = &mut *self;
         loop {
-            let settled = match &mut self.state {
+            let settled = match &mut this.state {
                 State::Body(_, _, body) => {
                     let result = ready!(Pin::new(body).poll(cx));
-                    match std::mem::replace(&mut self.state, State::Done) {
-                        State::Body(execution, tool, _) => self.concluded(execution, tool, result),
+                    match std::mem::replace(&mut this.state, State::Done) {
+                        State::Body(execution, tool, _) => this.concluded(execution, tool, result),
                         _ => None,
                     }
                 }
                 State::Rest(_, rest) => {
                     let settled = ready!(rest.as_mut().poll(cx));
-                    self.state = State::Done;
+                    this.state = State::Done;
                     Some(settled)
                 }
-                State::New(_) => match std::mem::replace(&mut self.state, State::Done) {
-                    State::New(call) => self.begin(call),
-                    _ => None,
-                },
+                State::New(call) => {
+                    let (execution, admitted) = this.tools.admit(call);
+                    this.state = State::Done;
+                    this.begin(execution, admitted)
+                }
                 // Polled again after its end, against the contract of `Future`.
                 State::Done => return Poll::Pending,
             };
@@ -115,6 +116,9 @@ impl Future for Execute<'_> {
 
 impl Drop for Execute<'_> {
     fn drop(&mut self) {
+        if matches!(self.state, State::New(_) | State::Done) {
+            return;
+        }
         match std::mem::replace(&mut self.state, State::Done) {
             State::New(_) | State::Done => {}
             State::Body(execution, tool, body) => {

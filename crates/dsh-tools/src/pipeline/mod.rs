@@ -110,8 +110,8 @@ impl Tools {
     }
 
     /// Phase 0 and 1 alone, so that a scheduler can cancel a call whose policy is still at work.
-    pub(crate) fn enter(&self, call: Call) -> Entered {
-        let (execution, admitted) = self.admit(call);
+    pub(crate) fn enter(&self, mut call: Call) -> Entered {
+        let (execution, admitted) = self.admit(&mut call);
         Entered { execution, admitted }
     }
 

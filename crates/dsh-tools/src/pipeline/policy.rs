@@ -17,7 +17,8 @@ impl Tools {
                 Ok(PreDecision::Allow) => {}
                 Ok(PreDecision::Deny { reason }) => return Stage::Post(Outcome::denied(reason)),
                 Ok(PreDecision::Ask { reason }) => {
-                    if let Some(stage) = self.ask(execution, reason).await {
+                    // Boxed: few calls are asked about, and all would carry the question's future.
+                    if let Some(stage) = Box::pin(self.ask(execution, reason)).await {
                         return stage;
                     }
                 }

@@ -42,7 +42,7 @@ impl Tools {
                         };
                         let name = execution.name();
                         let tool = self.get(name, execution.agent()).ok_or_else(|| ToolError::unknown_tool(name))?;
-                        outcome = admit_with_contexts(&tool, execution, value, success.contexts.clone())?;
+                        outcome = admit_with_contexts(&tool, execution, *value, success.contexts.clone())?;
                     }
                 }
                 if !contexts.is_empty() {

@@ -8,7 +8,7 @@ use crate::journal::{JournalEntry, Verdict, settle_failed};
 use crate::record::CallRecord;
 use crate::registry::OBSERVERS;
 use crate::run::idempotency_key;
-use crate::{Execution, Outcome, Settled, Tool, Tools};
+use crate::{CallJournal, Execution, Outcome, Settled, Tool, Tools};
 
 impl Tools {
     /// Everything behind the post-execute chain, the journal included.
@@ -17,15 +17,8 @@ impl Tools {
         if let Some(journal) = &self.0.config.journal
             && let Some(Verdict::Run(entry)) = execution.verdict()
         {
-            let settled = match contain(|| journal.settled(entry.clone(), &outcome)) {
-                Ok(future) => Contained::new(Box::pin(async move { Ok(future.await?) })).await,
-                Err(error) => Err(error),
-            };
-            if let Err(error) = settled {
-                tracing::error!(tool = execution.name(), call = %execution.id(), error = error.message(),
-                    "the journal lost an outcome");
-                outcome = Outcome::failure(settle_failed(execution.name(), &error));
-            }
+            // Boxed, so that calls without a journal do not carry its futures along.
+            outcome = Box::pin(record(journal.as_ref(), entry, &execution, outcome)).await;
         }
         self.announce(execution, outcome)
     }
@@ -63,6 +56,27 @@ impl Tools {
         settled
     }
 
+}
+
+/// Tells the journal the outcome; one that it cannot keep becomes unknown.
+async fn record(
+    journal: &dyn CallJournal,
+    entry: &JournalEntry,
+    execution: &Execution,
+    outcome: Arc<Outcome>,
+) -> Arc<Outcome> {
+    let settled = match contain(|| journal.settled(entry.clone(), &outcome)) {
+        Ok(future) => Contained::new(Box::pin(async move { Ok(future.await?) })).await,
+        Err(error) => Err(error),
+    };
+    match settled {
+        Ok(()) => outcome,
+        Err(error) => {
+            tracing::error!(tool = execution.name(), call = %execution.id(), error = error.message(),
+                "the journal lost an outcome");
+            Outcome::failure(settle_failed(execution.name(), &error))
+        }
+    }
 }
 
 pub(super) fn journal_entry(execution: &Execution, tool: &Tool) -> JournalEntry {

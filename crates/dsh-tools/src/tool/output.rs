@@ -1,6 +1,6 @@
 //! From a value to the model's text.
 
-use compact_str::{CompactString, ToCompactString as _};
+use compact_str::CompactString;
 use dsh_schema::ValueRef;
 
 use crate::{Block, Content, ToolError};
@@ -55,7 +55,7 @@ impl<C: IntoContent, E: Into<ToolError>> IntoContent for Result<C, E> {
 pub(crate) fn render_value(value: ValueRef<'_>) -> Content {
     match (value.as_str(), value.as_i64()) {
         (Some(text), _) => Content::text(CompactString::from(text)),
-        (None, Some(number)) => Content::text(number.to_compact_string()),
+        (None, Some(number)) => Content::text(CompactString::new(itoa::Buffer::new().format(number))),
         (None, None) => Content::text(value.to_json()),
     }
 }
