@@ -11,10 +11,13 @@ use std::{error::Error, fmt};
 pub struct InactiveEffect;
 
 impl InactiveEffect {
+    /// The stable code of this error.
+    pub const CODE: &'static str = "INACTIVE_EFFECT";
+
     /// The stable code of this error, `INACTIVE_EFFECT`.
     #[must_use]
     pub const fn code(&self) -> &'static str {
-        "INACTIVE_EFFECT"
+        Self::CODE
     }
 }
 

@@ -23,11 +23,13 @@ pub mod typescript;
 
 pub use contract::Contract;
 pub use document::{
-    ArrayRef, Document, DocumentError, DocumentErrorKind, Kind, MAX_DEPTH, Number, ObjectRef, ValueRef,
+    ArrayRef, Document, DocumentError, DocumentErrorKind, Kind, MAX_DEPTH, Number, ObjectRef,
+    ValueRef,
 };
 pub use error::SchemaError;
 pub use foreign::ForeignSchema;
 pub use from_type::{ArgumentsContract, arguments_of, output_of};
 pub use schema::{
-    BranchesShape, Literal, LiteralValue, NodeRef, ObjectShape, PropertyRef, Scalar, ScalarShape, Schema, Shape,
+    BranchesShape, Literal, LiteralValue, NodeRef, ObjectShape, PropertyRef, Scalar, ScalarShape,
+    Schema, Shape,
 };

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use dsh_tools::{
-    ApprovalOutcome, ApprovalRequest, ApprovalSink, ApprovalTicket, Approver, BoxFuture, Canceller, Reason, ToolError,
+    ApprovalOutcome, ApprovalRequest, ApprovalSink, ApprovalTicket, Approver, BoxFuture, Canceller,
+    Reason, ToolError,
 };
 use parking_lot::Mutex;
 
@@ -53,7 +54,10 @@ struct Script {
 impl ScriptedApprover {
     /// An approver with these answers.
     pub fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
-        let script = Script { answers: answers.into_iter().collect(), ..Script::default() };
+        let script = Script {
+            answers: answers.into_iter().collect(),
+            ..Script::default()
+        };
         Self(Arc::new(Mutex::new(script)))
     }
 
@@ -79,7 +83,10 @@ impl ScriptedApprover {
 }
 
 impl Approver for ScriptedApprover {
-    fn request(&self, request: ApprovalRequest) -> BoxFuture<'static, Result<Option<ApprovalOutcome>, ToolError>> {
+    fn request(
+        &self,
+        request: ApprovalRequest,
+    ) -> BoxFuture<'static, Result<Option<ApprovalOutcome>, ToolError>> {
         let answer = {
             let mut script = self.0.lock();
             script.requests.push(request);
@@ -127,7 +134,11 @@ impl RecordingSink {
     /// A sink that takes everything.
     #[must_use]
     pub fn new(trace: &Trace) -> Self {
-        Self { trace: trace.clone(), asked: None, decided: None }
+        Self {
+            trace: trace.clone(),
+            asked: None,
+            decided: None,
+        }
     }
 
     /// Refuses to record a question.
@@ -156,7 +167,8 @@ impl ApprovalSink for RecordingSink {
     }
 
     fn decided(&self, _: &ApprovalTicket, outcome: ApprovalOutcome) -> Result<(), ToolError> {
-        self.trace.note(format!("approval/decided:{}", outcome.as_str()));
+        self.trace
+            .note(format!("approval/decided:{}", outcome.as_str()));
         refusal(self.decided.as_ref())
     }
 }

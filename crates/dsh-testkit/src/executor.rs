@@ -35,7 +35,10 @@ impl Wake for Unpark {
 /// one that hangs.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = std::pin::pin!(future);
-    let wake = Arc::new(Unpark { thread: thread::current(), woken: AtomicBool::new(true) });
+    let wake = Arc::new(Unpark {
+        thread: thread::current(),
+        woken: AtomicBool::new(true),
+    });
     let waker = Waker::from(wake.clone());
     loop {
         if wake.woken.swap(false, Ordering::AcqRel) {
@@ -45,7 +48,10 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             continue;
         }
         thread::park_timeout(STUCK);
-        assert!(wake.woken.load(Ordering::Acquire), "the future waits for something that does not come");
+        assert!(
+            wake.woken.load(Ordering::Acquire),
+            "the future waits for something that does not come"
+        );
     }
 }
 
@@ -94,7 +100,12 @@ impl<'a, T> Driven<'a, T> {
     /// Takes a future, and does not poll it.
     pub fn new(future: impl Future<Output = T> + 'a) -> Self {
         let flag = Arc::new(Flag(AtomicBool::new(true)));
-        Self { future: Some(Box::pin(future)), waker: Waker::from(flag.clone()), flag, polls: 0 }
+        Self {
+            future: Some(Box::pin(future)),
+            waker: Waker::from(flag.clone()),
+            flag,
+            polls: 0,
+        }
     }
 
     /// Polls once; `None` while the future is pending.
@@ -103,7 +114,10 @@ impl<'a, T> Driven<'a, T> {
     ///
     /// When the future is done already.
     pub fn poll(&mut self) -> Option<T> {
-        let future = self.future.as_mut().expect("a finished future is not polled again");
+        let future = self
+            .future
+            .as_mut()
+            .expect("a finished future is not polled again");
         self.polls += 1;
         self.flag.0.store(false, Ordering::Release);
         match future.as_mut().poll(&mut Context::from_waker(&self.waker)) {
@@ -144,7 +158,10 @@ impl<'a, T> Driven<'a, T> {
 
 impl<T> fmt::Debug for Driven<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Driven").field("polls", &self.polls).field("done", &self.future.is_none()).finish()
+        f.debug_struct("Driven")
+            .field("polls", &self.polls)
+            .field("done", &self.future.is_none())
+            .finish()
     }
 }
 
@@ -201,7 +218,12 @@ impl ManualSpawner {
         while let Some(mut task) = self.take_woken() {
             task.flag.0.store(false, Ordering::Release);
             let waker = Waker::from(task.flag.clone());
-            if task.future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+            if task
+                .future
+                .as_mut()
+                .poll(&mut Context::from_waker(&waker))
+                .is_pending()
+            {
                 self.0.tasks.lock().push(task);
             }
         }
@@ -209,7 +231,9 @@ impl ManualSpawner {
 
     fn take_woken(&self) -> Option<Task> {
         let mut tasks = self.0.tasks.lock();
-        let index = tasks.iter().position(|task| task.flag.0.load(Ordering::Acquire))?;
+        let index = tasks
+            .iter()
+            .position(|task| task.flag.0.load(Ordering::Acquire))?;
         Some(tasks.remove(index))
     }
 }
@@ -224,6 +248,8 @@ impl Spawner for ManualSpawner {
 
 impl fmt::Debug for ManualSpawner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ManualSpawner").field("pending", &self.pending()).finish_non_exhaustive()
+        f.debug_struct("ManualSpawner")
+            .field("pending", &self.pending())
+            .finish_non_exhaustive()
     }
 }

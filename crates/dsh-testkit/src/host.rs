@@ -47,7 +47,9 @@ impl FakeHost {
     pub fn advance(&self, time: Duration) {
         let sleepers = {
             let mut state = self.0.lock();
-            state.now_ms = state.now_ms.saturating_add(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+            state.now_ms = state
+                .now_ms
+                .saturating_add(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
             std::mem::take(&mut state.sleepers)
         };
         sleepers.into_iter().for_each(Waker::wake);
@@ -72,7 +74,10 @@ impl Host for FakeHost {
     }
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
-        let (host, time) = (self.clone(), u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));
+        let (host, time) = (
+            self.clone(),
+            u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+        );
         let until = self.now_ms().saturating_add(time);
         Box::pin(poll_fn(move |cx| {
             let mut state = host.0.lock();

@@ -88,7 +88,9 @@ impl Invariants {
         let seen = state.seen.entry(execution.token()).or_default();
         let in_order = allowed(seen) && seen.observed == 0 && execution.outcome().is_none();
         if !in_order {
-            state.violations.push(format!("call {}: {stage} out of order", execution.id()));
+            state
+                .violations
+                .push(format!("call {}: {stage} out of order", execution.id()));
         }
     }
 
@@ -98,26 +100,45 @@ impl Invariants {
         seen.observed += 1;
         if seen.observed > 1 {
             let count = seen.observed;
-            state.violations.push(format!("call {}: observed {count} times", execution.id()));
+            state
+                .violations
+                .push(format!("call {}: observed {count} times", execution.id()));
         }
-        if !execution.outcome().is_some_and(|set| std::ptr::eq(set, outcome)) {
-            state.violations.push(format!("call {}: observers saw another outcome than the caller", execution.id()));
+        if !execution
+            .outcome()
+            .is_some_and(|set| std::ptr::eq(set, outcome))
+        {
+            state.violations.push(format!(
+                "call {}: observers saw another outcome than the caller",
+                execution.id()
+            ));
         }
         if execution.name().is_empty() || execution.id().as_str().is_empty() {
-            state.violations.push(format!("call {:?}: an empty name or id", execution.id()));
+            state
+                .violations
+                .push(format!("call {:?}: an empty name or id", execution.id()));
         }
     }
 
     /// How many executions were observed.
     #[must_use]
     pub fn executions(&self) -> usize {
-        self.0.lock().seen.values().filter(|seen| seen.observed > 0).count()
+        self.0
+            .lock()
+            .seen
+            .values()
+            .filter(|seen| seen.observed > 0)
+            .count()
     }
 
     /// How often this execution was observed.
     #[must_use]
     pub fn observations(&self, token: Token) -> usize {
-        self.0.lock().seen.get(&token).map_or(0, |seen| seen.observed)
+        self.0
+            .lock()
+            .seen
+            .get(&token)
+            .map_or(0, |seen| seen.observed)
     }
 
     /// What was violated so far.
@@ -134,8 +155,16 @@ impl Invariants {
     #[track_caller]
     pub fn check(&self) {
         let state = self.0.lock();
-        let open = state.seen.values().filter(|seen| seen.observed == 0).count();
-        assert!(state.violations.is_empty(), "violated: {:#?}", state.violations);
+        let open = state
+            .seen
+            .values()
+            .filter(|seen| seen.observed == 0)
+            .count();
+        assert!(
+            state.violations.is_empty(),
+            "violated: {:#?}",
+            state.violations
+        );
         assert!(open == 0, "{open} executions have no outcome");
     }
 }

@@ -66,7 +66,11 @@ impl MemoryJournal {
 
     /// What a crash between start and settlement leaves: that calls started, and nothing else.
     pub fn forget_outcomes(&self) {
-        self.0.lock().known.values_mut().for_each(|outcome| *outcome = None);
+        self.0
+            .lock()
+            .known
+            .values_mut()
+            .for_each(|outcome| *outcome = None);
     }
 
     /// The starts that were asked for, failed ones included.
@@ -109,7 +113,11 @@ impl CallJournal for MemoryJournal {
         })
     }
 
-    fn settled(&self, entry: JournalEntry, outcome: &Outcome) -> BoxFuture<'static, Result<(), JournalError>> {
+    fn settled(
+        &self,
+        entry: JournalEntry,
+        outcome: &Outcome,
+    ) -> BoxFuture<'static, Result<(), JournalError>> {
         let (journal, outcome) = (self.clone(), outcome.clone());
         Box::pin(async move {
             let mut state = journal.0.lock();
@@ -119,7 +127,9 @@ impl CallJournal for MemoryJournal {
             if let Some(why) = state.fail_settle.take() {
                 return Err(JournalError::new(why));
             }
-            state.known.insert(entry.idempotency_key.clone(), Some(outcome.clone()));
+            state
+                .known
+                .insert(entry.idempotency_key.clone(), Some(outcome.clone()));
             state.settled.push((entry, outcome));
             Ok(())
         })

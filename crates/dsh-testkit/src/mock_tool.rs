@@ -58,7 +58,13 @@ enum End {
 impl MockTool {
     /// A tool of that name.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), steps: Vec::new(), end: End::Return(Document::null()), safe: false, trace: None }
+        Self {
+            name: name.into(),
+            steps: Vec::new(),
+            end: End::Return(Document::null()),
+            safe: false,
+            trace: None,
+        }
     }
 
     /// The body is pending this many times, and goes on by itself.
@@ -135,8 +141,17 @@ impl MockTool {
     /// # Errors
     ///
     /// As [`ToolBuilder::run`].
-    pub fn build_with(self, declare: impl FnOnce(Builder) -> Builder) -> Result<(Tool, Probe), RegistryError> {
-        let Self { name, steps, end, safe, trace } = self;
+    pub fn build_with(
+        self,
+        declare: impl FnOnce(Builder) -> Builder,
+    ) -> Result<(Tool, Probe), RegistryError> {
+        let Self {
+            name,
+            steps,
+            end,
+            safe,
+            trace,
+        } = self;
         let probe = Probe::default();
         let mut builder = Tool::new(name.as_str(), format!("The mock {name}."))
             .parameters(ParameterSpec::new())
@@ -244,7 +259,12 @@ impl Visit {
         counts.calls.fetch_add(1, Ordering::AcqRel);
         let running = counts.running.fetch_add(1, Ordering::AcqRel) + 1;
         counts.peak.fetch_max(running, Ordering::AcqRel);
-        let visit = Self { probe: probe.clone(), name: name.to_owned(), trace, left: false };
+        let visit = Self {
+            probe: probe.clone(),
+            name: name.to_owned(),
+            trace,
+            left: false,
+        };
         visit.note("start");
         visit
     }

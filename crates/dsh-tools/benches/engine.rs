@@ -66,21 +66,27 @@ fn medium() -> Tool {
 }
 
 fn filler(index: usize) -> Tool {
-    Tool::new(format!("tool_{index:05}"), "Does something with eight parameters.")
-        .parameters(
-            ParameterSpec::new()
-                .required("path", spec::string().description("A path."))
-                .required("pattern", spec::string().description("A pattern."))
-                .optional("limit", spec::integer().description("How many."))
-                .optional("offset", spec::integer())
-                .optional("case", spec::boolean())
-                .optional("mode", spec::string().one_of_values(["a", "b", "c"]))
-                .optional("globs", spec::array(spec::string()))
-                .optional("range", spec::object().open().optional("from", spec::integer())),
-        )
-        .returns(spec::string())
-        .run(|_args, _cx| async move { Ok(Document::string("ok")) })
-        .expect("a sound definition")
+    Tool::new(
+        format!("tool_{index:05}"),
+        "Does something with eight parameters.",
+    )
+    .parameters(
+        ParameterSpec::new()
+            .required("path", spec::string().description("A path."))
+            .required("pattern", spec::string().description("A pattern."))
+            .optional("limit", spec::integer().description("How many."))
+            .optional("offset", spec::integer())
+            .optional("case", spec::boolean())
+            .optional("mode", spec::string().one_of_values(["a", "b", "c"]))
+            .optional("globs", spec::array(spec::string()))
+            .optional(
+                "range",
+                spec::object().open().optional("from", spec::integer()),
+            ),
+    )
+    .returns(spec::string())
+    .run(|_args, _cx| async move { Ok(Document::string("ok")) })
+    .expect("a sound definition")
 }
 
 /// Polls a future that never waits.
@@ -93,7 +99,12 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn call(tools: &Tools, name: &str, arguments: impl Into<Arguments>) -> Settled {
-    let settled = now(tools.execute(Call::new("call_0123456789abcdef", name, arguments, Signal::never())));
+    let settled = now(tools.execute(Call::new(
+        "call_0123456789abcdef",
+        name,
+        arguments,
+        Signal::never(),
+    )));
     assert!(!settled.is_error(), "{:?}", settled.outcome());
     settled
 }
@@ -116,7 +127,11 @@ fn row(filter: Option<&str>, name: &str, size: u32, mut operation: impl FnMut())
         })
         .collect();
     batches.sort_by(f64::total_cmp);
-    println!("{name:<58} {:>12.1} {:>12.1}", batches[0], batches[batches.len() / 2]);
+    println!(
+        "{name:<58} {:>12.1} {:>12.1}",
+        batches[0],
+        batches[batches.len() / 2]
+    );
 }
 
 /// As [`row`] for operations that take over a text which a model has just produced.
@@ -133,17 +148,25 @@ fn prepared(filter: Option<&str>, name: &str, text: &str, mut operation: impl Fn
         })
         .collect();
     runs.sort_by(f64::total_cmp);
-    println!("{name:<58} {:>12.1} {:>12.1}", runs[0], runs[runs.len() / 2]);
+    println!(
+        "{name:<58} {:>12.1} {:>12.1}",
+        runs[0],
+        runs[runs.len() / 2]
+    );
 }
 
 fn with_listeners(tools: &Tools, fiber: &Fiber) {
     let global = tools.global(fiber);
-    global.on_pre_execute(|_, next| async move { next.run().await }).expect("live");
+    global
+        .on_pre_execute(|_, next| async move { next.run().await })
+        .expect("live");
     global.guard(|_: &dsh_tools::Execution| None).expect("live");
     global
         .on_execute(|_, next| async move { Ok(next.run().await?.into()) })
         .expect("live");
-    global.on_post_execute(|_, _, next| async move { next.run().await }).expect("live");
+    global
+        .on_post_execute(|_, _, next| async move { next.run().await })
+        .expect("live");
     global
         .on_result(|_, outcome: &Outcome| {
             black_box(outcome.is_error());
@@ -152,7 +175,9 @@ fn with_listeners(tools: &Tools, fiber: &Fiber) {
 }
 
 fn main() {
-    let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let filter = std::env::args()
+        .skip(1)
+        .find(|argument| !argument.starts_with('-'));
     let filter = filter.as_deref();
     let fiber = Fiber::root("bench");
     let small = r#"{"a":2,"b":40}"#;
@@ -168,8 +193,9 @@ fn main() {
     row(filter, "execute medium", 10_000, || {
         black_box(call(&tools, "medium", medium_text));
     });
-    let noise: Vec<_> =
-        (0..10_000).map(|index| tools.global(&fiber).register(filler(index)).expect("fresh")).collect();
+    let noise: Vec<_> = (0..10_000)
+        .map(|index| tools.global(&fiber).register(filler(index)).expect("fresh"))
+        .collect();
     row(filter, "execute small, 10,000 tools", 20_000, || {
         black_box(call(&tools, "add", small));
     });
@@ -195,11 +221,21 @@ fn main() {
         .expect("sound");
     big.global(&fiber).register(numbers).expect("fresh");
     big.global(&fiber).register(text).expect("fresh");
-    let array =
-        format!(r#"{{"numbers":[{}]}}"#, (0..10_000).map(|n| n.to_string()).collect::<Vec<_>>().join(","));
-    prepared(filter, "execute, 10,000-item array argument", &array, |text| {
-        black_box(call(&big, "numbers", text));
-    });
+    let array = format!(
+        r#"{{"numbers":[{}]}}"#,
+        (0..10_000)
+            .map(|n| n.to_string())
+            .collect::<Vec<_>>()
+            .join(",")
+    );
+    prepared(
+        filter,
+        "execute, 10,000-item array argument",
+        &array,
+        |text| {
+            black_box(call(&big, "numbers", text));
+        },
+    );
     let string = format!(r#"{{"text":"{}"}}"#, "x".repeat(1 << 20));
     prepared(filter, "execute, 1 MiB string argument", &string, |text| {
         black_box(call(&big, "text", text));
@@ -208,44 +244,90 @@ fn main() {
     let fillers: Vec<Tool> = (0..1_000).map(filler).collect();
     let many = Tools::new(ToolsConfig::default());
     let global = many.global(&fiber);
-    row(filter, "register + dispose 1,000 tools one by one", 1, || {
-        let registrations: Vec<_> =
-            fillers.iter().map(|tool| global.register(tool.clone()).expect("fresh")).collect();
-        registrations.iter().for_each(dsh_tools::Registration::dispose);
-    });
-    row(filter, "register + dispose 1,000 tools in one update each", 1, || {
-        let registrations = many
-            .update(|update| fillers.iter().try_for_each(|tool| update.register(&global, tool.clone())))
-            .expect("fresh");
-        many.update(|update| registrations.iter().try_for_each(|one| update.remove(one))).expect("there");
-    });
-    many.update(|update| fillers.iter().try_for_each(|tool| update.register(&global, tool.clone()))).expect("fresh");
+    row(
+        filter,
+        "register + dispose 1,000 tools one by one",
+        1,
+        || {
+            let registrations: Vec<_> = fillers
+                .iter()
+                .map(|tool| global.register(tool.clone()).expect("fresh"))
+                .collect();
+            registrations
+                .iter()
+                .for_each(dsh_tools::Registration::dispose);
+        },
+    );
+    row(
+        filter,
+        "register + dispose 1,000 tools in one update each",
+        1,
+        || {
+            let registrations = many
+                .update(|update| {
+                    fillers
+                        .iter()
+                        .try_for_each(|tool| update.register(&global, tool.clone()))
+                })
+                .expect("fresh");
+            many.update(|update| registrations.iter().try_for_each(|one| update.remove(one)))
+                .expect("there");
+        },
+    );
+    many.update(|update| {
+        fillers
+            .iter()
+            .try_for_each(|tool| update.register(&global, tool.clone()))
+    })
+    .expect("fresh");
     row(filter, "schemas() of 1,000 tools, unchanged", 1_000, || {
         black_box(many.schemas(None));
     });
-    row(filter, "schemas() of 1,000 tools, after a change", 1, || {
-        global.register(add()).expect("fresh").dispose();
-        black_box(many.schemas(None));
-    });
-    row(filter, "TypeScript SDK of 1,000 tools, unchanged", 1_000, || {
-        black_box(many.view(None).to_typescript());
-    });
-    row(filter, "TypeScript SDK of 1,000 tools, after a change", 1, || {
-        global.register(add()).expect("fresh").dispose();
-        black_box(many.view(None).to_typescript());
-    });
+    row(
+        filter,
+        "schemas() of 1,000 tools, after a change",
+        1,
+        || {
+            global.register(add()).expect("fresh").dispose();
+            black_box(many.schemas(None));
+        },
+    );
+    row(
+        filter,
+        "TypeScript SDK of 1,000 tools, unchanged",
+        1_000,
+        || {
+            black_box(many.view(None).to_typescript());
+        },
+    );
+    row(
+        filter,
+        "TypeScript SDK of 1,000 tools, after a change",
+        1,
+        || {
+            global.register(add()).expect("fresh").dispose();
+            black_box(many.view(None).to_typescript());
+        },
+    );
     let scopes: Vec<Scope> = (0..1_000)
         .map(|index| {
             let scope = Scope::new(format!("agent-{index}"));
             let deny = format!("tool_{index:05}");
-            many.scoped(&scope).restrict(Restriction::deny([deny])).expect("known");
+            many.scoped(&scope)
+                .restrict(Restriction::deny([deny]))
+                .expect("known");
             scope
         })
         .collect();
     let one = &scopes[500];
-    row(filter, "schemas(scope), one of 1,000 restricted, unchanged", 1_000, || {
-        black_box(many.schemas(Some(one)));
-    });
+    row(
+        filter,
+        "schemas(scope), one of 1,000 restricted, unchanged",
+        1_000,
+        || {
+            black_box(many.schemas(Some(one)));
+        },
+    );
     let kept: Arc<str> = many.view(Some(one)).to_json();
     black_box(kept);
 }

@@ -134,8 +134,16 @@ impl Serialize for Block {
     }
 }
 
-fn tagged<T: Serialize, S: Serializer>(kind: &'static str, payload: &T, serializer: S) -> Result<S::Ok, S::Error> {
-    Tagged { r#type: kind, payload }.serialize(serializer)
+fn tagged<T: Serialize, S: Serializer>(
+    kind: &'static str,
+    payload: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    Tagged {
+        r#type: kind,
+        payload,
+    }
+    .serialize(serializer)
 }
 
 impl<'de> Deserialize<'de> for Block {
@@ -154,18 +162,24 @@ impl Block {
     pub fn from_document(document: &Document) -> Result<Self, MalformedBlock> {
         let root = document.root();
         let malformed = |reason: String| MalformedBlock { reason };
-        let kind = tag(root).ok_or_else(|| malformed("a content block is an object with a textual `type`".to_owned()))?;
+        let kind = tag(root).ok_or_else(|| {
+            malformed("a content block is an object with a textual `type`".to_owned())
+        })?;
         let text = |kind: &str| {
             root.get("text")
                 .and_then(ValueRef::as_str)
                 .map(CompactString::from)
                 .ok_or_else(|| malformed(format!("a `{kind}` block needs a textual `text`")))
         };
-        let decoded = |error: dsh_schema::DocumentError| malformed(format!("a `{kind}` block is malformed: {error}"));
+        let decoded = |error: dsh_schema::DocumentError| {
+            malformed(format!("a `{kind}` block is malformed: {error}"))
+        };
         Ok(match kind {
             "text" => Self::Text(text("text")?),
             "reasoning" => Self::Reasoning(text("reasoning")?),
-            "image" if root.get("data").is_some() => Self::Image(Box::new(document.decode().map_err(decoded)?)),
+            "image" if root.get("data").is_some() => {
+                Self::Image(Box::new(document.decode().map_err(decoded)?))
+            }
             "tool-call" => Self::ToolCall(Box::new(document.decode().map_err(decoded)?)),
             "tool-result" => Self::ToolResult(Box::new(document.decode().map_err(decoded)?)),
             _ => Self::Unknown(Box::new(document.clone())),
@@ -327,7 +341,10 @@ impl ContextMessage {
             id: id.into(),
             role: UserRole::User,
             content: content.into(),
-            source: ContextSource::Plugin { plugin: plugin.into(), form: None },
+            source: ContextSource::Plugin {
+                plugin: plugin.into(),
+                form: None,
+            },
         }
     }
 }

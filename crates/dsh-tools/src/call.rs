@@ -100,10 +100,12 @@ impl Arguments {
         match self {
             Self::Document(document) => Ok(document),
             Self::Text(text) if text.is_empty() => Document::parse("{}"),
-            Self::Text(text) => Document::parse_owned(text).or_else(|(error, text)| match error.kind() {
-                DocumentErrorKind::Syntax => Ok(Document::string(text)),
-                _ => Err(error),
-            }),
+            Self::Text(text) => {
+                Document::parse_owned(text).or_else(|(error, text)| match error.kind() {
+                    DocumentErrorKind::Syntax => Ok(Document::string(text)),
+                    _ => Err(error),
+                })
+            }
         }
     }
 }

@@ -10,7 +10,11 @@ use crate::Block;
 
 /// What a call on its way looks like (T413).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "card", rename_all = "lowercase", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "card",
+    rename_all = "lowercase",
+    rename_all_fields = "camelCase"
+)]
 pub enum CallView {
     /// The card of a tool without a look of its own.
     Generic {
@@ -54,7 +58,11 @@ pub enum CallView {
 
 /// What a finished call looks like (T414, T415). It replaces the pending card (T409).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "card", rename_all = "lowercase", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "card",
+    rename_all = "lowercase",
+    rename_all_fields = "camelCase"
+)]
 pub enum ResultView {
     /// The card of a tool without a look of its own.
     Generic {
@@ -116,7 +124,11 @@ pub enum ResultView {
 
 /// The two shapes of a search card.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "shape", rename_all = "lowercase", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "shape",
+    rename_all = "lowercase",
+    rename_all_fields = "camelCase"
+)]
 pub enum SearchView {
     /// Matching lines by file.
     Matches {
@@ -146,7 +158,11 @@ pub enum SearchView {
 
 /// The two kinds of a web card.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "kind",
+    rename_all = "lowercase",
+    rename_all_fields = "camelCase"
+)]
 pub enum WebView {
     /// Results of a search.
     Search {

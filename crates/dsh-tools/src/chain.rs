@@ -25,7 +25,11 @@ pub(crate) struct Entry<L: ?Sized> {
 
 impl<L: ?Sized> Clone for Entry<L> {
     fn clone(&self) -> Self {
-        Self { scope: self.scope.clone(), unfiltered: self.unfiltered, listener: self.listener.clone() }
+        Self {
+            scope: self.scope.clone(),
+            unfiltered: self.unfiltered,
+            listener: self.listener.clone(),
+        }
     }
 }
 
@@ -45,14 +49,25 @@ impl<L: ?Sized> Entry<L> {
 pub(crate) type Chain<L> = Arc<[Entry<L>]>;
 
 /// The first listener at or behind `from` that hears `agent`.
-fn next_in<L: ?Sized>(chain: &Chain<L>, from: usize, agent: Option<&Scope>) -> Option<(Arc<L>, usize)> {
-    let offset = chain.iter().skip(from).position(|entry| entry.admits(agent))?;
+fn next_in<L: ?Sized>(
+    chain: &Chain<L>,
+    from: usize,
+    agent: Option<&Scope>,
+) -> Option<(Arc<L>, usize)> {
+    let offset = chain
+        .iter()
+        .skip(from)
+        .position(|entry| entry.admits(agent))?;
     let index = from + offset;
     Some((chain.get(index)?.listener.clone(), index + 1))
 }
 
 pub(crate) trait PreListener: Send + Sync {
-    fn call(&self, execution: Execution, next: PreNext) -> BoxFuture<'static, Result<PreDecision, ToolError>>;
+    fn call(
+        &self,
+        execution: Execution,
+        next: PreNext,
+    ) -> BoxFuture<'static, Result<PreDecision, ToolError>>;
 }
 
 impl<F, Fut> PreListener for F
@@ -60,13 +75,21 @@ where
     F: Fn(Execution, PreNext) -> Fut + Send + Sync,
     Fut: Future<Output = Result<PreDecision, ToolError>> + Send + 'static,
 {
-    fn call(&self, execution: Execution, next: PreNext) -> BoxFuture<'static, Result<PreDecision, ToolError>> {
+    fn call(
+        &self,
+        execution: Execution,
+        next: PreNext,
+    ) -> BoxFuture<'static, Result<PreDecision, ToolError>> {
         Box::pin(self(execution, next))
     }
 }
 
 pub(crate) trait AroundListener: Send + Sync {
-    fn call(&self, execution: Execution, next: AroundNext) -> BoxFuture<'static, Result<Around, ToolError>>;
+    fn call(
+        &self,
+        execution: Execution,
+        next: AroundNext,
+    ) -> BoxFuture<'static, Result<Around, ToolError>>;
 }
 
 impl<F, Fut> AroundListener for F
@@ -74,7 +97,11 @@ where
     F: Fn(Execution, AroundNext) -> Fut + Send + Sync,
     Fut: Future<Output = Result<Around, ToolError>> + Send + 'static,
 {
-    fn call(&self, execution: Execution, next: AroundNext) -> BoxFuture<'static, Result<Around, ToolError>> {
+    fn call(
+        &self,
+        execution: Execution,
+        next: AroundNext,
+    ) -> BoxFuture<'static, Result<Around, ToolError>> {
         Box::pin(self(execution, next))
     }
 }
@@ -115,7 +142,11 @@ pub struct PreNext {
 
 impl PreNext {
     pub(crate) fn new(chain: Chain<dyn PreListener>, execution: Execution) -> Self {
-        Self { chain, index: 0, execution }
+        Self {
+            chain,
+            index: 0,
+            execution,
+        }
     }
 
     /// Runs the listeners inside this one; with none left the decision is to allow (T158).
@@ -150,7 +181,12 @@ pub struct AroundNext {
 
 impl AroundNext {
     pub(crate) fn new(chain: Chain<dyn AroundListener>, dispatch: Dispatch) -> Self {
-        Self { chain, index: 0, dispatch, signal: None }
+        Self {
+            chain,
+            index: 0,
+            dispatch,
+            signal: None,
+        }
     }
 
     /// Runs the listeners inside this one and the body. Never fails: whatever goes wrong is in the attempt (T187),
@@ -179,7 +215,9 @@ impl AroundNext {
     /// The signal that the body would see now.
     #[must_use]
     pub fn signal(&self) -> Signal {
-        self.signal.clone().unwrap_or_else(|| Signal::of_call(self.dispatch.execution()))
+        self.signal
+            .clone()
+            .unwrap_or_else(|| Signal::of_call(self.dispatch.execution()))
     }
 
     pub(crate) async fn advance(mut self) -> Result<Attempt, ToolError> {
@@ -209,8 +247,17 @@ pub struct PostNext {
 }
 
 impl PostNext {
-    pub(crate) fn new(chain: Chain<dyn PostListener>, execution: Execution, result: Arc<Outcome>) -> Self {
-        Self { chain, index: 0, execution, result }
+    pub(crate) fn new(
+        chain: Chain<dyn PostListener>,
+        execution: Execution,
+        result: Arc<Outcome>,
+    ) -> Self {
+        Self {
+            chain,
+            index: 0,
+            execution,
+            result,
+        }
     }
 
     /// Runs the listeners inside this one; with none left the result is accepted unchanged (T158).

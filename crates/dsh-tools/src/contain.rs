@@ -22,7 +22,10 @@ pub(crate) fn discard<T>(value: T) {
         tracing::error!("a destructor panicked");
         // The payload's own destructor may panic as well; leaking it once is the way out.
         if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-            #[expect(clippy::mem_forget, reason = "a payload whose destructor panics must not be dropped again")]
+            #[expect(
+                clippy::mem_forget,
+                reason = "a payload whose destructor panics must not be dropped again"
+            )]
             std::mem::forget(second);
         }
     }
@@ -64,7 +67,9 @@ pub(crate) struct Contained<F: ?Sized> {
 
 impl<F: ?Sized> Contained<F> {
     pub(crate) fn new(future: Pin<Box<F>>) -> Self {
-        Self { future: Some(future) }
+        Self {
+            future: Some(future),
+        }
     }
 }
 

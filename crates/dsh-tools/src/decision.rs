@@ -30,12 +30,16 @@ pub enum PreDecision {
 impl PreDecision {
     /// A refusal.
     pub fn deny(reason: impl Into<String>) -> Self {
-        Self::Deny { reason: reason.into() }
+        Self::Deny {
+            reason: reason.into(),
+        }
     }
 
     /// A question.
     pub fn ask(reason: impl Into<String>) -> Self {
-        Self::Ask { reason: Some(reason.into()) }
+        Self::Ask {
+            reason: Some(reason.into()),
+        }
     }
 }
 
@@ -48,7 +52,9 @@ pub struct Denial {
 impl Denial {
     /// Refuses with a reason; an empty one still denies (T176).
     pub fn new(reason: impl Into<CompactString>) -> Self {
-        Self { reason: reason.into() }
+        Self {
+            reason: reason.into(),
+        }
     }
 
     pub(crate) fn into_reason(self) -> CompactString {
@@ -110,23 +116,35 @@ impl PostDecision {
     /// Keeps the result unchanged.
     #[must_use]
     pub fn accept() -> Self {
-        Self::Accept { replace: None, contexts: Vec::new() }
+        Self::Accept {
+            replace: None,
+            contexts: Vec::new(),
+        }
     }
 
     /// Replaces the model's text.
     pub fn content(content: impl Into<Content>) -> Self {
-        Self::Accept { replace: Some(Replacement::Content(content.into())), contexts: Vec::new() }
+        Self::Accept {
+            replace: Some(Replacement::Content(content.into())),
+            contexts: Vec::new(),
+        }
     }
 
     /// Replaces the value.
     #[must_use]
     pub fn value(value: Document) -> Self {
-        Self::Accept { replace: Some(Replacement::Value(Box::new(value))), contexts: Vec::new() }
+        Self::Accept {
+            replace: Some(Replacement::Value(Box::new(value))),
+            contexts: Vec::new(),
+        }
     }
 
     /// Blocks the result.
     pub fn block(feedback: impl Into<Content>) -> Self {
-        Self::Block { feedback: feedback.into(), contexts: Vec::new() }
+        Self::Block {
+            feedback: feedback.into(),
+            contexts: Vec::new(),
+        }
     }
 
     /// Adds messages behind those the decision has.
@@ -205,7 +223,10 @@ mod tests {
     fn a_malformed_decision_does_not_decode() {
         let decode = |text: &str| serde_json::from_str::<PreDecision>(text);
         assert_eq!(decode(r#"{"kind":"allow"}"#).unwrap(), PreDecision::Allow);
-        assert_eq!(decode(r#"{"kind":"deny","reason":"no"}"#).unwrap(), PreDecision::deny("no"));
+        assert_eq!(
+            decode(r#"{"kind":"deny","reason":"no"}"#).unwrap(),
+            PreDecision::deny("no")
+        );
         for text in [
             r#"{"kind":"bogus"}"#,
             r#"{"kind":"deny"}"#,

@@ -68,7 +68,10 @@ impl ToolError {
         message: impl Into<CompactString>,
     ) -> Self {
         let mut error = Self::new(message);
-        error.0.info = Some(ErrorInfo { name: name.into(), code: code.into() });
+        error.0.info = Some(ErrorInfo {
+            name: name.into(),
+            code: code.into(),
+        });
         error
     }
 
@@ -84,14 +87,25 @@ impl ToolError {
     /// The failure of a name that no visible tool has (T440).
     #[must_use]
     pub fn unknown_tool(name: &str) -> Self {
-        Self::coded("ToolNotFoundError", crate::codes::UNKNOWN_TOOL, format!("unknown tool \"{name}\""))
+        Self::coded(
+            "ToolNotFoundError",
+            crate::codes::UNKNOWN_TOOL,
+            format!("unknown tool \"{name}\""),
+        )
     }
 
     /// The failure of a value that breaks the output contract (T389).
     #[must_use]
     pub(crate) fn invalid_output(tool: &str, violations: Vec<String>) -> Self {
-        let message = format!("tool \"{tool}\" returned invalid output: {}", violations.join("; "));
-        let mut error = Self::coded("ToolOutputError", crate::codes::INVALID_TOOL_OUTPUT, message);
+        let message = format!(
+            "tool \"{tool}\" returned invalid output: {}",
+            violations.join("; ")
+        );
+        let mut error = Self::coded(
+            "ToolOutputError",
+            crate::codes::INVALID_TOOL_OUTPUT,
+            message,
+        );
         error.0.violations = violations;
         error
     }
@@ -112,7 +126,10 @@ impl ToolError {
 
     /// The failure that a panic amounts to (T206).
     pub(crate) fn from_panic(payload: Box<dyn Any + Send>) -> Self {
-        let message = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
+        let message = match (
+            payload.downcast_ref::<&str>(),
+            payload.downcast_ref::<String>(),
+        ) {
             (Some(text), _) => CompactString::from(*text),
             (_, Some(text)) => CompactString::from(text.as_str()),
             _ => CompactString::const_new(UNPRINTABLE),
@@ -178,8 +195,8 @@ impl ToolError {
 impl<E: Error + Send + Sync + 'static> From<E> for ToolError {
     fn from(error: E) -> Self {
         // Printing is user code; a message that cannot be had never fails the failure (T205).
-        let message = catch_unwind(AssertUnwindSafe(|| error.to_string()))
-            .unwrap_or_else(|payload| {
+        let message =
+            catch_unwind(AssertUnwindSafe(|| error.to_string())).unwrap_or_else(|payload| {
                 crate::contain::discard(payload);
                 UNPRINTABLE.to_owned()
             });
@@ -224,7 +241,10 @@ mod tests {
     #[test]
     fn a_panic_keeps_its_text() {
         assert_eq!(ToolError::from_panic(Box::new("a")).message(), "a");
-        assert_eq!(ToolError::from_panic(Box::new("b".to_owned())).message(), "b");
+        assert_eq!(
+            ToolError::from_panic(Box::new("b".to_owned())).message(),
+            "b"
+        );
         assert_eq!(ToolError::from_panic(Box::new(7)).message(), UNPRINTABLE);
         assert!(ToolError::from_panic(Box::new("a")).info().is_none());
     }
@@ -232,7 +252,10 @@ mod tests {
     #[test]
     fn the_constructors_of_t440() {
         let unknown = ToolError::unknown_tool("ghost");
-        assert_eq!((unknown.message(), unknown.code()), ("unknown tool \"ghost\"", Some("UNKNOWN_TOOL")));
+        assert_eq!(
+            (unknown.message(), unknown.code()),
+            ("unknown tool \"ghost\"", Some("UNKNOWN_TOOL"))
+        );
         let args = ToolError::invalid_arguments(vec!["a".into(), "b".into()]);
         assert_eq!(args.message(), "invalid arguments: a; b");
         assert_eq!(args.violations(), ["a", "b"]);

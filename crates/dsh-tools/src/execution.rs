@@ -179,7 +179,11 @@ impl Execution {
     /// Why the call is cancelled.
     #[must_use]
     pub fn cancel_reason(&self) -> Option<Reason> {
-        self.0.own.reason().cloned().or_else(|| self.0.caller.reason())
+        self.0
+            .own
+            .reason()
+            .cloned()
+            .or_else(|| self.0.caller.reason())
     }
 
     /// Whether the body was invoked; side effects may exist from then on (T203).
@@ -218,7 +222,11 @@ impl Execution {
     /// No context and no conclusion counts after this (T211).
     pub(crate) fn seal(&self) -> Vec<ContextMessage> {
         self.0.sealed.store(true, Ordering::Release);
-        self.0.extra.get().map(|extra| std::mem::take(&mut *extra.deferred.lock())).unwrap_or_default()
+        self.0
+            .extra
+            .get()
+            .map(|extra| std::mem::take(&mut *extra.deferred.lock()))
+            .unwrap_or_default()
     }
 
     pub(crate) fn defer(&self, message: ContextMessage) {
@@ -273,7 +281,9 @@ impl Execution {
             .extra
             .get()
             .and_then(|extra| extra.granted.get())
-            .is_none_or(|granted| *granted == crate::approval::digest(self.name(), self.arguments(), Some(tool)))
+            .is_none_or(|granted| {
+                *granted == crate::approval::digest(self.name(), self.arguments(), Some(tool))
+            })
     }
 
     /// Counts a task of the body until the guard is dropped.
@@ -283,7 +293,10 @@ impl Execution {
     }
 
     pub(crate) fn has_tasks(&self) -> bool {
-        self.0.extra.get().is_some_and(|extra| extra.tasks.load(Ordering::Acquire) > 0)
+        self.0
+            .extra
+            .get()
+            .is_some_and(|extra| extra.tasks.load(Ordering::Acquire) > 0)
     }
 
     /// Waits until no task of the body runs.

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 /// A boxed future.
@@ -41,7 +41,9 @@ pub struct ThreadSpawner;
 
 impl Spawner for ThreadSpawner {
     fn spawn(&self, future: BoxFuture<'static, ()>) {
-        let result = std::thread::Builder::new().name("dsh-drain".to_owned()).spawn(move || block_on(future));
+        let result = std::thread::Builder::new()
+            .name("dsh-drain".to_owned())
+            .spawn(move || block_on(future));
         if let Err(error) = result {
             // The future is gone with the closure; its own guards settle what it owned.
             tracing::error!(%error, "no thread to finish a dropped call on");
@@ -60,7 +62,7 @@ impl Wake for ThreadWaker {
 fn block_on(mut future: BoxFuture<'static, ()>) {
     let waker = Waker::from(std::sync::Arc::new(ThreadWaker(std::thread::current())));
     let mut cx = Context::from_waker(&waker);
-    while let Poll::Pending = future.as_mut().poll(&mut cx) {
+    while future.as_mut().poll(&mut cx).is_pending() {
         std::thread::park();
     }
 }

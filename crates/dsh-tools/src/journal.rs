@@ -14,6 +14,10 @@ use crate::{BoxFuture, Effect, Outcome, ToolError};
 
 /// What a journal knows of a call that is about to start.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one exists for a moment, for each journaled call"
+)]
 pub enum Start {
     /// Nothing: run the body.
     Run,
@@ -52,7 +56,11 @@ pub trait CallJournal: Send + Sync {
     ///
     /// The record could not be made. The outcome that is published then is `OUTCOME_UNKNOWN`, since that is what a
     /// resumed worker would have to say.
-    fn settled(&self, entry: JournalEntry, outcome: &Outcome) -> BoxFuture<'static, Result<(), JournalError>>;
+    fn settled(
+        &self,
+        entry: JournalEntry,
+        outcome: &Outcome,
+    ) -> BoxFuture<'static, Result<(), JournalError>>;
 }
 
 /// A journal that could not record.
@@ -64,7 +72,9 @@ pub struct JournalError {
 impl JournalError {
     /// Says why.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into() }
+        Self {
+            message: message.into(),
+        }
     }
 }
 
@@ -77,6 +87,10 @@ impl fmt::Display for JournalError {
 impl std::error::Error for JournalError {}
 
 /// What was made of a journal's answer, for the rest of the call.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is boxed with what few calls need"
+)]
 pub(crate) enum Verdict {
     /// The body may run; this entry waits for the outcome.
     Run(JournalEntry),

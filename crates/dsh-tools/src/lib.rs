@@ -55,16 +55,17 @@ mod signal;
 mod tool;
 
 pub use approval::{
-    AnswerError, ApprovalAnswer, ApprovalOutcome, ApprovalPolicy, ApprovalRequest, ApprovalSink, ApprovalTicket,
-    Approvals, Approver, PendingApprovals,
+    AnswerError, ApprovalAnswer, ApprovalOutcome, ApprovalPolicy, ApprovalRequest, ApprovalSink,
+    ApprovalTicket, Approvals, Approver, PendingApprovals,
 };
 pub use block::{
-    Block, Content, ContextMessage, ContextSource, Image, MalformedBlock, ToolCallBlock, ToolResultBlock, UserRole,
+    Block, Content, ContextMessage, ContextSource, Image, MalformedBlock, ToolCallBlock,
+    ToolResultBlock, UserRole,
 };
 pub use call::{Arguments, Call};
 pub use chain::{AroundNext, PostNext, PreNext};
-pub use dsh_tools_macros::tool;
 pub use decision::{Around, Attempt, Denial, IntoVerdict, PostDecision, PreDecision, Replacement};
+pub use dsh_tools_macros::tool;
 pub use error::{ErrorInfo, ToolError};
 pub use execution::{Execution, Settled};
 #[cfg(feature = "tokio")]
@@ -73,15 +74,18 @@ pub use host::{BoxFuture, Host, Spawner, ThreadSpawner};
 pub use id::{CallId, Token};
 pub use journal::{CallJournal, JournalEntry, JournalError, Start};
 pub use mode::{ExecutionMode, Mode};
-pub use pipeline::Execute;
 pub use outcome::{DurableResult, Failure, FailureError, Outcome, Success};
+pub use pipeline::Execute;
 pub use record::{CallRecord, Envelope, RECORD_VERSION};
-pub use registry::{Receiver, Registration, Restriction, ScopedReceiver, Tools, ToolsConfig, Update, View};
+pub use registry::{
+    Receiver, Registration, Restriction, ScopedReceiver, Tools, ToolsConfig, Update, View,
+};
 pub use registry_error::{RegistryError, RegistryErrorKind};
 pub use run::{Progress, RunContext, TaskHandle};
 pub use signal::{Canceller, Reason, Signal};
 pub use tool::{
-    Access, Checking, Effect, IntoContent, Program, RUN_CODE, Tool, ToolBuilder, ToolSchema, Undeclared,
+    Access, Checking, Effect, IntoContent, Program, RUN_CODE, Tool, ToolBuilder, ToolSchema,
+    Undeclared,
 };
 
 /// What the expansion of [`macro@tool`] names. Not part of the public interface.

@@ -71,7 +71,10 @@ pub struct FailureError {
     pub retryable: bool,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature serde asks for"
+)]
 fn is_false(flag: &bool) -> bool {
     !*flag
 }
@@ -185,7 +188,10 @@ impl Outcome {
         let (code, message) = if invoked {
             (codes::ABORTED, "tool call aborted")
         } else {
-            (codes::ABORTED_BEFORE_DISPATCH, "tool call aborted before dispatch")
+            (
+                codes::ABORTED_BEFORE_DISPATCH,
+                "tool call aborted before dispatch",
+            )
         };
         Self::failure(ToolError::coded("AbortError", code, message))
     }
@@ -209,7 +215,14 @@ impl Success {
     /// A success with a value and content, and nothing else.
     #[must_use]
     pub fn new(value: Document, content: Content) -> Self {
-        Self { is_error: False, value, content, meta: None, contexts: Vec::new(), concludes_turn: false }
+        Self {
+            is_error: False,
+            value,
+            content,
+            meta: None,
+            contexts: Vec::new(),
+            concludes_turn: false,
+        }
     }
 }
 
@@ -223,13 +236,26 @@ impl Failure {
         let mut text = CompactString::with_capacity("Error: ".len() + message.len());
         text.push_str("Error: ");
         text.push_str(&message);
-        Self::with_content(FailureError { message, info, retryable }, Content::text(text))
+        Self::with_content(
+            FailureError {
+                message,
+                info,
+                retryable,
+            },
+            Content::text(text),
+        )
     }
 
     /// A failure with content of its own.
     #[must_use]
     pub fn with_content(error: FailureError, content: Content) -> Self {
-        Self { is_error: True, error, content, meta: None, contexts: Vec::new() }
+        Self {
+            is_error: True,
+            error,
+            content,
+            meta: None,
+            contexts: Vec::new(),
+        }
     }
 }
 
@@ -273,15 +299,24 @@ fn member(root: ValueRef<'_>, name: &str) -> Option<Document> {
     root.get(name).map(ValueRef::to_document)
 }
 
-fn decode<T: for<'a> Deserialize<'a>, E: serde::de::Error>(root: ValueRef<'_>, name: &'static str) -> Result<T, E> {
-    root.get(name).ok_or_else(|| E::missing_field(name))?.decode().map_err(E::custom)
+fn decode<T: for<'a> Deserialize<'a>, E: serde::de::Error>(
+    root: ValueRef<'_>,
+    name: &'static str,
+) -> Result<T, E> {
+    root.get(name)
+        .ok_or_else(|| E::missing_field(name))?
+        .decode()
+        .map_err(E::custom)
 }
 
 fn decode_or_default<T: for<'a> Deserialize<'a> + Default, E: serde::de::Error>(
     root: ValueRef<'_>,
     name: &'static str,
 ) -> Result<T, E> {
-    root.get(name).map_or_else(|| Ok(T::default()), |value| value.decode().map_err(E::custom))
+    root.get(name).map_or_else(
+        || Ok(T::default()),
+        |value| value.decode().map_err(E::custom),
+    )
 }
 
 impl<'de> Deserialize<'de> for Outcome {
@@ -293,11 +328,25 @@ impl<'de> Deserialize<'de> for Outcome {
         let meta = member(root, "meta").map(Box::new);
         Ok(if decode::<bool, D::Error>(root, "isError")? {
             let error = decode(root, "error")?;
-            Self::Failure(Failure { is_error: True, error, content, meta, contexts })
+            Self::Failure(Failure {
+                is_error: True,
+                error,
+                content,
+                meta,
+                contexts,
+            })
         } else {
-            let value = member(root, "value").ok_or_else(|| serde::de::Error::missing_field("value"))?;
+            let value =
+                member(root, "value").ok_or_else(|| serde::de::Error::missing_field("value"))?;
             let concludes_turn = decode_or_default(root, "concludesTurn")?;
-            Self::Success(Success { is_error: False, value, content, meta, contexts, concludes_turn })
+            Self::Success(Success {
+                is_error: False,
+                value,
+                content,
+                meta,
+                contexts,
+                concludes_turn,
+            })
         })
     }
 }

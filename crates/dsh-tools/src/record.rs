@@ -21,7 +21,10 @@ pub struct Envelope<T> {
 impl<T> Envelope<T> {
     /// Wraps data of the current form.
     pub fn new(data: T) -> Self {
-        Self { version: RECORD_VERSION, data }
+        Self {
+            version: RECORD_VERSION,
+            data,
+        }
     }
 
     /// The data, if its form is one that this version reads.

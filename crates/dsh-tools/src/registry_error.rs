@@ -40,7 +40,11 @@ pub enum RegistryErrorKind {
 
 impl RegistryError {
     fn new(kind: RegistryErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), violations: Vec::new() }
+        Self {
+            kind,
+            message: message.into(),
+            violations: Vec::new(),
+        }
     }
 
     pub(crate) fn definition(message: impl Into<String>) -> Self {
@@ -48,7 +52,9 @@ impl RegistryError {
     }
 
     pub(crate) fn bad_timeout(tool: &str) -> Self {
-        Self::definition(format!("tool \"{tool}\" timeoutMs must be a positive finite number"))
+        Self::definition(format!(
+            "tool \"{tool}\" timeoutMs must be a positive finite number"
+        ))
     }
 
     pub(crate) fn schema(tool: &str, part: &str, error: SchemaError) -> Self {
@@ -94,19 +100,31 @@ impl RegistryError {
     }
 
     pub(crate) fn unknown_restriction(unknown: &[&str], known: &[String]) -> Self {
-        let quoted = unknown.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+        let quoted = unknown
+            .iter()
+            .map(|name| format!("\"{name}\""))
+            .collect::<Vec<_>>()
+            .join(", ");
         let plural = if unknown.len() == 1 { "" } else { "s" };
-        let known = if known.is_empty() { "(none)".to_owned() } else { known.join(", ") };
+        let known = if known.is_empty() {
+            "(none)".to_owned()
+        } else {
+            known.join(", ")
+        };
         Self::new(
             RegistryErrorKind::Restriction,
-            format!("tools.restrict() names unknown global tool{plural} {quoted}; known global tools: {known}"),
+            format!(
+                "tools.restrict() names unknown global tool{plural} {quoted}; known global tools: {known}"
+            ),
         )
     }
 
     pub(crate) fn mode_conflict(wanted: Mode, declared: Mode) -> Self {
         Self::new(
             RegistryErrorKind::Mode,
-            format!("tools.presentAs(\"{wanted}\") conflicts with \"{declared}\" already declared in this scope"),
+            format!(
+                "tools.presentAs(\"{wanted}\") conflicts with \"{declared}\" already declared in this scope"
+            ),
         )
     }
 
@@ -130,7 +148,7 @@ impl RegistryError {
             RegistryErrorKind::Duplicate => codes::TOOL_EXISTS,
             RegistryErrorKind::Restriction => codes::INVALID_RESTRICTION,
             RegistryErrorKind::Mode => codes::MODE_CONFLICT,
-            RegistryErrorKind::Inactive => "INACTIVE_EFFECT",
+            RegistryErrorKind::Inactive => dsh_context::InactiveEffect::CODE,
         }
     }
 

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::contain::Contained;
 use crate::{
-    Arguments, BoxFuture, Call, CallId, ContextMessage, Execution, Settled, Signal, Token, ToolError, Tools,
+    Arguments, BoxFuture, Call, CallId, ContextMessage, Execution, Settled, Signal, Token,
+    ToolError, Tools,
 };
 
 /// How far a body is, for whoever watches.
@@ -32,13 +33,20 @@ pub struct Progress {
 impl Progress {
     /// A line of text.
     pub fn message(message: impl Into<CompactString>) -> Self {
-        Self { message: Some(message.into()), ..Self::default() }
+        Self {
+            message: Some(message.into()),
+            ..Self::default()
+        }
     }
 
     /// Units done, and how many there are if that is known.
     #[must_use]
     pub fn units(done: u64, total: Option<u64>) -> Self {
-        Self { done: Some(done), total, message: None }
+        Self {
+            done: Some(done),
+            total,
+            message: None,
+        }
     }
 }
 
@@ -55,7 +63,11 @@ pub struct RunContext {
 
 impl RunContext {
     pub(crate) fn new(tools: Tools, execution: Execution, signal: Signal) -> Self {
-        Self { tools, execution, signal }
+        Self {
+            tools,
+            execution,
+            signal,
+        }
     }
 
     /// The execution this body runs for.
@@ -149,7 +161,10 @@ impl RunContext {
         T: Send + 'static,
         F: Future<Output = Result<T, ToolError>> + Send + 'static,
     {
-        let state = Arc::new(TaskState { result: Mutex::new(None), done: Event::new() });
+        let state = Arc::new(TaskState {
+            result: Mutex::new(None),
+            done: Event::new(),
+        });
         let handle = TaskHandle(state.clone());
         let running = self.execution.enter_task();
         self.tools.spawner().spawn(Box::pin(async move {
@@ -165,15 +180,20 @@ impl RunContext {
 
 pub(crate) fn idempotency_key(execution: &Execution) -> String {
     let (root, id) = (execution.root_id(), execution.id());
-    if root == id { id.to_string() } else { format!("{root}/{id}") }
+    if root == id {
+        id.to_string()
+    } else {
+        format!("{root}/{id}")
+    }
 }
 
 impl fmt::Debug for RunContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunContext").field("execution", &self.execution).finish_non_exhaustive()
+        f.debug_struct("RunContext")
+            .field("execution", &self.execution)
+            .finish_non_exhaustive()
     }
 }
-
 
 struct TaskState<T> {
     result: Mutex<Option<Result<T, ToolError>>>,

@@ -137,8 +137,15 @@ impl Signal {
     /// When several have fired, its own reason counts first, then theirs in the order given.
     #[must_use]
     pub fn following(sources: &[Signal]) -> (Canceller, Self) {
-        let follows = sources.iter().filter(|s| !matches!(s.0, Handle::Never)).cloned().collect();
-        let source = Arc::new(Source { latch: Latch::default(), follows });
+        let follows = sources
+            .iter()
+            .filter(|s| !matches!(s.0, Handle::Never))
+            .cloned()
+            .collect();
+        let source = Arc::new(Source {
+            latch: Latch::default(),
+            follows,
+        });
         (Canceller(source.clone()), Self(Handle::Source(source)))
     }
 
@@ -187,7 +194,10 @@ impl Signal {
                 return reason;
             }
             poll_fn(|cx| {
-                if listeners.iter_mut().any(|l| Pin::new(l).poll(cx).is_ready()) {
+                if listeners
+                    .iter_mut()
+                    .any(|l| Pin::new(l).poll(cx).is_ready())
+                {
                     Poll::Ready(())
                 } else {
                     Poll::Pending
@@ -232,12 +242,16 @@ impl Canceller {
 
 impl fmt::Debug for Signal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Signal").field("reason", &self.reason()).finish()
+        f.debug_struct("Signal")
+            .field("reason", &self.reason())
+            .finish()
     }
 }
 
 impl fmt::Debug for Canceller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Canceller").field("reason", &self.0.latch.reason()).finish()
+        f.debug_struct("Canceller")
+            .field("reason", &self.0.latch.reason())
+            .finish()
     }
 }

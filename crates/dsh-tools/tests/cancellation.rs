@@ -1,5 +1,7 @@
 //! The cancellation contract: chapter 6 (T283–T306), and what becomes of a call whose future is dropped (D5, T292).
 
+#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+
 mod rig;
 
 use std::sync::Arc;
@@ -8,10 +10,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use dsh_schema::Document;
 use dsh_testkit::{Driven, Gate, MemoryJournal, MockTool, block_on, yield_once};
 use dsh_tools::{
-    Around, Call, Denial, Execution, Failure, Outcome, PostDecision, PreDecision, Reason, Signal, ToolError,
-    ToolsConfig,
+    Around, Call, Denial, Execution, Failure, Outcome, PostDecision, PreDecision, Reason, Signal,
+    ToolError, ToolsConfig,
 };
-use rig::{Rig, call, code_of, content, context, contexts_of, json, named, text_of, tool, yield_in_every_stage};
+use rig::{
+    Rig, call, code_of, content, context, contexts_of, json, named, text_of, tool,
+    yield_in_every_stage,
+};
 
 /// One way to set a runtime up for the drop test.
 type Setup = fn(&Rig);
@@ -52,22 +57,37 @@ fn drop_after(polls: usize, config: ToolsConfig, setup: Setup, body: MockTool) -
     let rig = Rig::configured(config);
     setup(&rig);
     let probe = rig.mock(body);
-    let sibling = rig.mock(MockTool::new("sibling").yields(polls + 3).returns("\"fine\""));
+    let sibling = rig.mock(
+        MockTool::new("sibling")
+            .yields(polls + 3)
+            .returns("\"fine\""),
+    );
     let reason = Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = reason.clone();
     rig.global()
         .on_result(move |execution, outcome| {
             let invoked = execution.is_invoked();
             let code = outcome.code().map(str::to_owned);
-            seen.lock().unwrap().push((execution.name().to_owned(), execution.cancel_reason(), invoked, code));
+            seen.lock().unwrap().push((
+                execution.name().to_owned(),
+                execution.cancel_reason(),
+                invoked,
+                code,
+            ));
         })
         .unwrap();
 
     // Both follow the caller's one signal, which nobody fires.
     let (_canceller, signal) = Signal::pair();
-    let mut other = Driven::new(rig.tools.execute(Call::new("s", "sibling", "{}", signal.clone())));
+    let mut other = Driven::new(
+        rig.tools
+            .execute(Call::new("s", "sibling", "{}", signal.clone())),
+    );
     assert!(other.poll().is_none());
-    let mut victim = Driven::new(rig.tools.execute(Call::new("v", "victim", "{}", signal.clone())));
+    let mut victim = Driven::new(
+        rig.tools
+            .execute(Call::new("v", "victim", "{}", signal.clone())),
+    );
     for _ in 0..polls {
         if victim.poll().is_some() {
             return false;
@@ -77,25 +97,51 @@ fn drop_after(polls: usize, config: ToolsConfig, setup: Setup, body: MockTool) -
     rig.spawner.run_until_stalled();
 
     let settled = other.until_stalled().expect("a sibling goes on");
-    assert_eq!(text_of(&settled), "fine", "polls {polls}: the sibling is not cancelled");
-    assert!(!signal.is_cancelled(), "polls {polls}: the caller's signal is the caller's");
+    assert_eq!(
+        text_of(&settled),
+        "fine",
+        "polls {polls}: the sibling is not cancelled"
+    );
+    assert!(
+        !signal.is_cancelled(),
+        "polls {polls}: the caller's signal is the caller's"
+    );
     assert!(sibling.finished() > 0 && sibling.finished() == sibling.calls());
 
     let seen = reason.lock().unwrap();
     let victims: Vec<_> = seen.iter().filter(|(name, ..)| name == "victim").collect();
     // A future that was never polled is no call yet.
-    assert_eq!(victims.len(), usize::from(polls > 0), "polls {polls}: observed exactly once");
+    assert_eq!(
+        victims.len(),
+        usize::from(polls > 0),
+        "polls {polls}: observed exactly once"
+    );
     for (_, reason, invoked, code) in victims {
         assert_eq!(*reason, Some(Reason::Dropped), "polls {polls}");
-        let expected = if *invoked { "ABORTED" } else { "ABORTED_BEFORE_DISPATCH" };
+        let expected = if *invoked {
+            "ABORTED"
+        } else {
+            "ABORTED_BEFORE_DISPATCH"
+        };
         assert_eq!(code.as_deref(), Some(expected), "polls {polls}");
         assert_eq!(*invoked, probe.calls() > 0);
     }
-    assert_eq!(probe.lost(), 0, "polls {polls}: a started body runs to its end");
+    assert_eq!(
+        probe.lost(),
+        0,
+        "polls {polls}: a started body runs to its end"
+    );
     assert_eq!(probe.finished(), probe.calls());
     rig.invariants.check();
-    assert_eq!(rig.spawner.pending(), 0, "polls {polls}: nothing is left behind");
-    assert!(Driven::new(rig.tools.close()).until_stalled().is_some(), "polls {polls}: close returns");
+    assert_eq!(
+        rig.spawner.pending(),
+        0,
+        "polls {polls}: nothing is left behind"
+    );
+    assert!(
+        Driven::new(rig.tools.close()).until_stalled().is_some(),
+        "polls {polls}: close returns"
+    );
     true
 }
 
@@ -116,8 +162,17 @@ fn drop_everywhere(journal: bool, setup: Setup, body: MockTool) -> usize {
 #[test]
 fn a_call_dropped_at_any_await_point_is_drained() {
     let body = MockTool::new("victim").yields(2);
-    for (setup, points) in [(plain as Setup, 3), (post_only, 4), (every_stage, 9), (two_of_each, 15)] {
-        assert_eq!(drop_everywhere(false, setup, body.clone()), points, "await points");
+    for (setup, points) in [
+        (plain as Setup, 3),
+        (post_only, 4),
+        (every_stage, 9),
+        (two_of_each, 15),
+    ] {
+        assert_eq!(
+            drop_everywhere(false, setup, body.clone()),
+            points,
+            "await points"
+        );
     }
     assert!(drop_everywhere(true, every_stage, body.clone()) >= 9);
     assert!(drop_everywhere(true, plain, body.clone()) >= 3);
@@ -136,7 +191,10 @@ fn a_dropped_call_wakes_a_body_that_waits_for_its_signal() {
         assert_eq!(probe.running(), 1);
         drop(future);
         let mut close = Driven::new(rig.tools.close());
-        assert!(close.until_stalled().is_none(), "close waits for the dropped call");
+        assert!(
+            close.until_stalled().is_none(),
+            "close waits for the dropped call"
+        );
         rig.spawner.run_until_stalled();
         assert!(close.until_stalled().is_some());
         assert_eq!((probe.finished(), probe.lost()), (1, 0));
@@ -192,7 +250,10 @@ fn tasks_of_a_dropped_body_are_awaited() {
             }
         }));
         let mut future = Driven::new(rig.tools.execute(call("t")));
-        assert!(future.until_stalled().is_none(), "the call is not over before its task");
+        assert!(
+            future.until_stalled().is_none(),
+            "the call is not over before its task"
+        );
         drop(future);
         rig.spawner.run_until_stalled();
         assert_eq!(rig.invariants.executions(), 0);
@@ -248,7 +309,10 @@ fn a_nested_call_dropped_by_its_body_is_drained() {
     assert_eq!(text_of(&rig.run("outer")), "done");
     gate.open();
     rig.spawner.run_until_stalled();
-    assert_eq!((inner.finished(), inner.lost(), rig.invariants.executions()), (1, 0, 2));
+    assert_eq!(
+        (inner.finished(), inner.lost(), rig.invariants.executions()),
+        (1, 0, 2)
+    );
     rig.invariants.check();
 }
 
@@ -258,7 +322,13 @@ fn the_two_abort_codes() {
     let rig = Rig::new();
     rig.mock(MockTool::new("t").waits_for_signal());
     for (before, expected) in [
-        (true, ("ABORTED_BEFORE_DISPATCH", "tool call aborted before dispatch")),
+        (
+            true,
+            (
+                "ABORTED_BEFORE_DISPATCH",
+                "tool call aborted before dispatch",
+            ),
+        ),
         (false, ("ABORTED", "tool call aborted")),
     ] {
         let (canceller, call) = rig.cancellable("t");
@@ -271,7 +341,10 @@ fn the_two_abort_codes() {
         let settled = first.unwrap_or_else(|| future.until_stalled().unwrap());
         let error = settled.error().unwrap();
         let info = error.info.as_ref().unwrap();
-        assert_eq!((&*info.name, &*info.code, &*error.message), ("AbortError", expected.0, expected.1));
+        assert_eq!(
+            (&*info.name, &*info.code, &*error.message),
+            ("AbortError", expected.0, expected.1)
+        );
         assert_eq!(text_of(&settled), format!("Error: {}", expected.1));
     }
 }
@@ -325,8 +398,14 @@ fn signals_are_fused_for_the_body_only() {
             let wrapper = wrapper.clone();
             async move {
                 let attempt = next.run_with(wrapper.clone()).await?;
-                assert!(!wrapper.is_cancelled(), "the caller's signal does not fire the wrapper's");
-                assert!(!next.signal().same_source(&wrapper), "the replacement is for the inner chain only (T189)");
+                assert!(
+                    !wrapper.is_cancelled(),
+                    "the caller's signal does not fire the wrapper's"
+                );
+                assert!(
+                    !next.signal().same_source(&wrapper),
+                    "the replacement is for the inner chain only (T189)"
+                );
                 Ok(attempt.into())
             }
         })
@@ -344,8 +423,15 @@ fn signals_are_fused_for_the_body_only() {
         async move {
             assert!(!cx.signal().same_source(&own));
             assert!(!cx.signal().is_cancelled());
-            fired.cancel(Reason::Other { message: "caller".into() });
-            assert_eq!(cx.signal().cancelled().await, Reason::Other { message: "caller".into() });
+            fired.cancel(Reason::Other {
+                message: "caller".into(),
+            });
+            assert_eq!(
+                cx.signal().cancelled().await,
+                Reason::Other {
+                    message: "caller".into()
+                }
+            );
             Ok(Document::null())
         }
     }));
@@ -374,11 +460,15 @@ fn the_wrappers_reason_counts_first() {
                         yield_once().await;
                         canceller.cancel(Reason::Cancelled);
                         if wrapper_fires {
-                            own.cancel(Reason::Other { message: "mine".into() });
+                            own.cancel(Reason::Other {
+                                message: "mine".into(),
+                            });
                         }
                     };
                     let fused = Signal::following(&[signal.clone(), next.signal()]).1;
-                    let attempt = futures_util::future::join(next.run_with(signal), fire).await.0?;
+                    let attempt = futures_util::future::join(next.run_with(signal), fire)
+                        .await
+                        .0?;
                     *saw.lock().unwrap() = fused.reason().map(|reason| reason.to_string());
                     Ok(attempt.into())
                 }
@@ -400,7 +490,11 @@ fn nothing_is_checked_after_post_execute() {
         .returns("\"v\"")
         .build_with(|builder| {
             builder.finalize_content(move |_, _| {
-                fire.lock().unwrap().as_ref().unwrap().cancel(Reason::Cancelled);
+                fire.lock()
+                    .unwrap()
+                    .as_ref()
+                    .unwrap()
+                    .cancel(Reason::Cancelled);
                 Ok(None)
             })
         })
@@ -448,7 +542,14 @@ fn a_success_is_replaced_wherever_the_caller_cancels() {
         }
         .unwrap();
         let settled = rig.execute(call);
-        assert_eq!((code_of(&settled), contexts_of(&settled)), (Some(code), contexts.iter().map(ToString::to_string).collect()), "{stage}");
+        assert_eq!(
+            (code_of(&settled), contexts_of(&settled)),
+            (
+                Some(code),
+                contexts.iter().map(ToString::to_string).collect()
+            ),
+            "{stage}"
+        );
         assert!(settled.value().is_none() && settled.meta().is_none() && !settled.concludes_turn());
     }
 }
@@ -481,7 +582,13 @@ fn failures_survive_a_cancellation() {
         let (pre, guard, around, body, post) = (at.clone(), at.clone(), at.clone(), at.clone(), at);
         rig.register(tool("t", move |_, _| {
             let fails = body("body-fails");
-            async move { if fails { Err(ToolError::new("body")) } else { Ok(Document::null()) } }
+            async move {
+                if fails {
+                    Err(ToolError::new("body"))
+                } else {
+                    Ok(Document::null())
+                }
+            }
         }));
         rig.global()
             .on_pre_execute(move |_, next| {
@@ -490,7 +597,11 @@ fn failures_survive_a_cancellation() {
                     if fail {
                         return Err(ToolError::new("pre"));
                     }
-                    if deny { Ok(PreDecision::deny("denied")) } else { next.run().await }
+                    if deny {
+                        Ok(PreDecision::deny("denied"))
+                    } else {
+                        next.run().await
+                    }
                 }
             })
             .unwrap();
@@ -509,7 +620,11 @@ fn failures_survive_a_cancellation() {
                     if fails {
                         return Err(ToolError::new("wrapper"));
                     }
-                    if authors { Ok(Failure::new("authored").into()) } else { Ok(next.run().await?.into()) }
+                    if authors {
+                        Ok(Failure::new("authored").into())
+                    } else {
+                        Ok(next.run().await?.into())
+                    }
                 }
             })
             .unwrap();
@@ -520,7 +635,11 @@ fn failures_survive_a_cancellation() {
                     if fails {
                         return Err(ToolError::new("post"));
                     }
-                    if blocks { Ok(PostDecision::block(content("blocked"))) } else { next.run().await }
+                    if blocks {
+                        Ok(PostDecision::block(content("blocked")))
+                    } else {
+                        next.run().await
+                    }
                 }
             })
             .unwrap();
@@ -539,8 +658,13 @@ fn an_aborted_result_has_no_value_to_replace() {
         canceller.cancel(Reason::Cancelled);
         async move { Ok(Document::null()) }
     }));
-    rig.global().on_post_execute(|_, _, _| async move { Ok(PostDecision::value(json("1"))) }).unwrap();
-    assert_eq!(text_of(&rig.execute(call)), "Error: tools/post-execute cannot replace the value of a failed result");
+    rig.global()
+        .on_post_execute(|_, _, _| async move { Ok(PostDecision::value(json("1"))) })
+        .unwrap();
+    assert_eq!(
+        text_of(&rig.execute(call)),
+        "Error: tools/post-execute cannot replace the value of a failed result"
+    );
 }
 
 /// T303, T164: the pipeline waits for listeners, approval, wrappers and bodies however long they take.
@@ -600,7 +724,11 @@ fn nobody_is_raced_against_the_signal() {
         canceller.cancel(Reason::Cancelled);
         assert!(future.until_stalled().is_none(), "stage {stage} is awaited");
         gate.open();
-        let code = if matches!(stage, 1 | 2) { "ABORTED_BEFORE_DISPATCH" } else { "ABORTED" };
+        let code = if matches!(stage, 1 | 2) {
+            "ABORTED_BEFORE_DISPATCH"
+        } else {
+            "ABORTED"
+        };
         assert_eq!(code_of(&future.until_stalled().unwrap()), Some(code));
     }
 }

@@ -1,5 +1,7 @@
 //! Execution modes and the ordered lane: chapter 7 (T307–T322), and the batches of the loop (L254–L269, D45).
 
+#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+
 mod rig;
 
 use std::sync::Arc;
@@ -8,11 +10,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use dsh_context::Scope;
 use dsh_schema::Document;
 use dsh_schema::spec::{self, ParameterSpec};
-use dsh_testkit::{Answer, Driven, Gate, MockTool, Probe, ScriptedApprover, Trace, block_on, yield_once};
+use dsh_testkit::{
+    Answer, Driven, Gate, MockTool, Probe, ScriptedApprover, Trace, block_on, yield_once,
+};
 use dsh_tools::lane::{LaneConfig, LaneEvents, Overlap, Planner, Step, Unstarted};
 use dsh_tools::{
-    Access, ApprovalOutcome, Call, Checking, Denial, Execution, ExecutionMode, PreDecision, Reason, Restriction,
-    Settled, Signal, Tool, ToolError, Tools,
+    Access, ApprovalOutcome, Call, Checking, Denial, Execution, ExecutionMode, PreDecision, Reason,
+    Restriction, Settled, Signal, Tool, ToolError, Tools,
 };
 use proptest::prelude::*;
 use rig::{Rig, call, code_of, named, text_of};
@@ -28,7 +32,11 @@ impl Log {
     fn note(&self, entry: String) -> Result<(), ToolError> {
         let fails = self.fail_at == Some(entry.as_str());
         self.trace.note(entry);
-        if fails { Err(ToolError::new("the log is full")) } else { Ok(()) }
+        if fails {
+            Err(ToolError::new("the log is full"))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -43,22 +51,34 @@ impl LaneEvents for Log {
 }
 
 fn log(rig: &Rig) -> Log {
-    Log { trace: rig.trace.clone(), fail_at: None }
+    Log {
+        trace: rig.trace.clone(),
+        fail_at: None,
+    }
 }
 
 fn config(cap: usize) -> LaneConfig {
-    LaneConfig { cap, ..LaneConfig::new(Signal::never()) }
+    LaneConfig {
+        cap,
+        ..LaneConfig::new(Signal::never())
+    }
 }
 
 fn batch(names: &[&str]) -> Vec<Call> {
-    let numbered = |(index, name): (usize, &&str)| Call::new(format!("{}", index + 1), *name, "{}", Signal::never());
+    let numbered = |(index, name): (usize, &&str)| {
+        Call::new(format!("{}", index + 1), *name, "{}", Signal::never())
+    };
     names.iter().enumerate().map(numbered).collect()
 }
 
 /// A safe tool that waits for a gate of its own, without any notes of its own.
 fn gated(rig: &Rig, name: &str) -> (Gate, Probe) {
     let gate = Gate::new();
-    let (tool, probe) = MockTool::new(name).passes(&gate).concurrency_safe().build().unwrap();
+    let (tool, probe) = MockTool::new(name)
+        .passes(&gate)
+        .concurrency_safe()
+        .build()
+        .unwrap();
     rig.register(tool);
     (gate, probe)
 }
@@ -69,7 +89,8 @@ fn classification() {
     let rig = Rig::new();
     let scope = Scope::new("a");
     let mode = |name: &str, arguments: &str| {
-        rig.tools.execution_mode(&Call::new("c", name, arguments, Signal::never()).agent(&scope))
+        rig.tools
+            .execution_mode(&Call::new("c", name, arguments, Signal::never()).agent(&scope))
     };
     let (parallel, exclusive) = (ExecutionMode::Parallel, ExecutionMode::Exclusive);
     rig.register(named("plain"));
@@ -77,7 +98,9 @@ fn classification() {
     let by_arguments = Tool::new("by-arguments", "Reads or writes.")
         .parameters(ParameterSpec::new().required("write", spec::boolean()))
         .returns(spec::json())
-        .concurrency_safe_when(|args: &Document| args.root().get("write").and_then(|w| w.as_bool()) == Some(false))
+        .concurrency_safe_when(|args: &Document| {
+            args.root().get("write").and_then(|w| w.as_bool()) == Some(false)
+        })
         .run(|args, _| async { Ok(args) })
         .unwrap();
     rig.register(by_arguments);
@@ -93,19 +116,38 @@ fn classification() {
     assert_eq!(mode("nowhere", "{}"), exclusive, "T308");
     assert_eq!(mode("by-arguments", r#"{"write":false}"#), parallel, "T311");
     assert_eq!(mode("by-arguments", r#"{"write":true}"#), exclusive);
-    assert_eq!(mode("by-arguments", "{}"), exclusive, "T309: invalid arguments are no error here");
-    assert_eq!(mode("by-arguments", "{\"write\":false,\"n\":-0}"), exclusive, "lossy arguments neither");
+    assert_eq!(
+        mode("by-arguments", "{}"),
+        exclusive,
+        "T309: invalid arguments are no error here"
+    );
+    assert_eq!(
+        mode("by-arguments", "{\"write\":false,\"n\":-0}"),
+        exclusive,
+        "lossy arguments neither"
+    );
     assert_eq!(mode("raw", "\"text\""), parallel, "T310: as given");
     assert_eq!(mode("raw", "not json"), exclusive);
-    let mask = rig.tools.scoped(&scope).restrict(Restriction::deny(["safe"])).unwrap();
+    let mask = rig
+        .tools
+        .scoped(&scope)
+        .restrict(Restriction::deny(["safe"]))
+        .unwrap();
     assert_eq!(mode("safe", "{}"), exclusive, "T308: restricted away");
     mask.dispose();
     assert_eq!(mode("safe", "{}"), parallel);
     safe.dispose();
     rig.register(named("safe"));
     assert_eq!(mode("safe", "{}"), exclusive, "T315");
-    assert_eq!(serde_json::to_string(&parallel).unwrap(), r#"{"kind":"parallel"}"#, "T30");
-    assert_eq!(serde_json::to_string(&exclusive).unwrap(), r#"{"kind":"exclusive"}"#);
+    assert_eq!(
+        serde_json::to_string(&parallel).unwrap(),
+        r#"{"kind":"parallel"}"#,
+        "T30"
+    );
+    assert_eq!(
+        serde_json::to_string(&exclusive).unwrap(),
+        r#"{"kind":"exclusive"}"#
+    );
 }
 
 /// T316, T319, L261: neighbouring safe calls overlap; results come in the order of the calls.
@@ -114,28 +156,55 @@ fn safe_calls_overlap_and_commit_in_order() {
     let rig = Rig::new();
     let (first, _) = gated(&rig, "first");
     let (second, _) = gated(&rig, "second");
-    let mut lane = Driven::new(rig.tools.execute_batch(batch(&["first", "second"]), config(10), log(&rig)));
+    let mut lane = Driven::new(rig.tools.execute_batch(
+        batch(&["first", "second"]),
+        config(10),
+        log(&rig),
+    ));
     assert!(lane.until_stalled().is_none());
     assert_eq!((first.arrivals(), second.arrivals()), (1, 1));
     second.open();
     assert!(lane.until_stalled().is_none());
-    assert_eq!(rig.trace.entries(), ["call 1", "call 2"], "a fast later call is held back");
+    assert_eq!(
+        rig.trace.entries(),
+        ["call 1", "call 2"],
+        "a fast later call is held back"
+    );
     assert_eq!(rig.invariants.executions(), 0);
     first.open();
     let settled = lane.until_stalled().unwrap().unwrap();
-    assert_eq!(rig.trace.take(), ["call 1", "call 2", "result 1", "result 2"]);
-    assert_eq!(settled.iter().map(|s| s.execution().id().as_str()).collect::<Vec<_>>(), ["1", "2"]);
+    assert_eq!(
+        rig.trace.take(),
+        ["call 1", "call 2", "result 1", "result 2"]
+    );
+    assert_eq!(
+        settled
+            .iter()
+            .map(|s| s.execution().id().as_str())
+            .collect::<Vec<_>>(),
+        ["1", "2"]
+    );
 }
 
 /// T317: at most `cap` bodies run, and a slot is refilled as soon as one settles.
 #[test]
 fn the_pool_rolls() {
     let rig = Rig::new();
-    let gates: Vec<_> = ["a", "b", "c", "d"].iter().map(|name| gated(&rig, name).0).collect();
+    let gates: Vec<_> = ["a", "b", "c", "d"]
+        .iter()
+        .map(|name| gated(&rig, name).0)
+        .collect();
     let running = |expected: [usize; 4]| {
-        assert_eq!(gates.iter().map(Gate::arrivals).collect::<Vec<_>>(), expected);
+        assert_eq!(
+            gates.iter().map(Gate::arrivals).collect::<Vec<_>>(),
+            expected
+        );
     };
-    let mut lane = Driven::new(rig.tools.execute_batch(batch(&["a", "b", "c", "d"]), config(2), log(&rig)));
+    let mut lane = Driven::new(rig.tools.execute_batch(
+        batch(&["a", "b", "c", "d"]),
+        config(2),
+        log(&rig),
+    ));
     assert!(lane.until_stalled().is_none());
     running([1, 1, 0, 0]);
     gates[1].open();
@@ -153,8 +222,15 @@ fn the_pool_rolls() {
 #[test]
 fn the_example_of_l264() {
     let rig = Rig::new();
-    let gates: Vec<_> = ["a", "b", "c", "d"].iter().map(|name| gated(&rig, name).0).collect();
-    let mut lane = Driven::new(rig.tools.execute_batch(batch(&["a", "b", "c", "d"]), config(2), log(&rig)));
+    let gates: Vec<_> = ["a", "b", "c", "d"]
+        .iter()
+        .map(|name| gated(&rig, name).0)
+        .collect();
+    let mut lane = Driven::new(rig.tools.execute_batch(
+        batch(&["a", "b", "c", "d"]),
+        config(2),
+        log(&rig),
+    ));
     assert!(lane.until_stalled().is_none());
     gates[0].open();
     assert!(lane.until_stalled().is_none());
@@ -175,7 +251,10 @@ fn a_cap_of_one_is_serial() {
         let probe = rig.mock(MockTool::new("t").yields(2).concurrency_safe());
         let settled = block_on(rig.tools.execute_batch(batch(&["t"; 5]), config(cap), ())).unwrap();
         assert_eq!((settled.len(), probe.peak(), probe.finished()), (5, 1, 5));
-        rig.trace.take().chunks(2).for_each(|pair| assert_eq!(pair, ["t:start", "t:end"]));
+        rig.trace
+            .take()
+            .chunks(2)
+            .for_each(|pair| assert_eq!(pair, ["t:start", "t:end"]));
     }
 }
 
@@ -200,25 +279,47 @@ fn an_exclusive_call_is_a_barrier_until_it_is_committed() {
             }
         })
         .unwrap();
-    let mut lane =
-        Driven::new(rig.tools.execute_batch(batch(&["before", "alone", "after", "after"]), config(10), log(&rig)));
+    let mut lane = Driven::new(rig.tools.execute_batch(
+        batch(&["before", "alone", "after", "after"]),
+        config(10),
+        log(&rig),
+    ));
     assert!(lane.until_stalled().is_none());
-    assert_eq!((before.arrivals(), body.arrivals()), (1, 0), "it waits for what runs");
+    assert_eq!(
+        (before.arrivals(), body.arrivals()),
+        (1, 0),
+        "it waits for what runs"
+    );
     before.open();
     assert!(lane.until_stalled().is_none());
-    assert_eq!((body.arrivals(), after.arrivals()), (1, 0), "nothing crosses it");
+    assert_eq!(
+        (body.arrivals(), after.arrivals()),
+        (1, 0),
+        "nothing crosses it"
+    );
     body.open();
     assert!(lane.until_stalled().is_none());
-    assert_eq!((post.arrivals(), after.arrivals()), (1, 0), "not before its post-execute");
+    assert_eq!(
+        (post.arrivals(), after.arrivals()),
+        (1, 0),
+        "not before its post-execute"
+    );
     post.open();
     assert!(lane.until_stalled().is_none());
     assert_eq!(after.arrivals(), 2);
     after.open();
     assert!(lane.until_stalled().unwrap().is_ok());
-    let log: Vec<_> = rig.trace.take().into_iter().filter(|entry| !entry.starts_with("alone")).collect();
+    let log: Vec<_> = rig
+        .trace
+        .take()
+        .into_iter()
+        .filter(|entry| !entry.starts_with("alone"))
+        .collect();
     assert_eq!(
         log,
-        ["call 1", "result 1", "call 2", "result 2", "call 3", "call 4", "result 3", "result 4"],
+        [
+            "call 1", "result 1", "call 2", "result 2", "call 3", "call 4", "result 3", "result 4"
+        ],
     );
 }
 
@@ -227,7 +328,13 @@ fn an_exclusive_call_is_a_barrier_until_it_is_committed() {
 fn calls_are_classified_when_they_would_start() {
     let rig = Rig::new();
     let (gate, _) = gated(&rig, "first");
-    let swapped = rig.register(MockTool::new("second").concurrency_safe().build().unwrap().0);
+    let swapped = rig.register(
+        MockTool::new("second")
+            .concurrency_safe()
+            .build()
+            .unwrap()
+            .0,
+    );
     let (tools, receiver) = (rig.tools.clone(), rig.global());
     rig.global()
         .on_pre_execute(move |execution, next| {
@@ -242,7 +349,11 @@ fn calls_are_classified_when_they_would_start() {
             async move { next.run().await }
         })
         .unwrap();
-    let mut lane = Driven::new(rig.tools.execute_batch(batch(&["first", "second"]), config(10), log(&rig)));
+    let mut lane = Driven::new(rig.tools.execute_batch(
+        batch(&["first", "second"]),
+        config(10),
+        log(&rig),
+    ));
     assert!(lane.until_stalled().is_none());
     assert_eq!(rig.trace.entries(), ["call 1"]);
     gate.open();
@@ -258,7 +369,11 @@ fn ordered_stages_never_overlap() {
     let ordered = move |busy: &Arc<AtomicUsize>| {
         let busy = busy.clone();
         async move {
-            assert_eq!(busy.fetch_add(1, Ordering::AcqRel), 0, "two ordered stages at once");
+            assert_eq!(
+                busy.fetch_add(1, Ordering::AcqRel),
+                0,
+                "two ordered stages at once"
+            );
             for _ in 0..3 {
                 yield_once().await;
             }
@@ -288,7 +403,11 @@ fn ordered_stages_never_overlap() {
     let probe = rig.mock(MockTool::new("t").yields(6).concurrency_safe());
     let settled = block_on(rig.tools.execute_batch(batch(&["t"; 8]), config(4), ())).unwrap();
     assert!(settled.iter().all(|settled| !settled.is_error()));
-    assert!((2..=4).contains(&probe.peak()), "bodies overlap, {} at once", probe.peak());
+    assert!(
+        (2..=4).contains(&probe.peak()),
+        "bodies overlap, {} at once",
+        probe.peak()
+    );
 }
 
 /// L262, L263: a call that never reaches its body takes no slot; a call whose arguments fail its schema does.
@@ -296,14 +415,27 @@ fn ordered_stages_never_overlap() {
 fn a_denied_call_takes_no_slot() {
     let rig = Rig::new();
     let (gate, _) = gated(&rig, "t");
-    rig.global().guard(|e: &Execution| (e.id().as_str() == "2").then(|| Denial::new("no"))).unwrap();
-    let mut lane = Driven::new(rig.tools.execute_batch(batch(&["t", "t", "t", "nope"]), config(2), log(&rig)));
+    rig.global()
+        .guard(|e: &Execution| (e.id().as_str() == "2").then(|| Denial::new("no")))
+        .unwrap();
+    let mut lane = Driven::new(rig.tools.execute_batch(
+        batch(&["t", "t", "t", "nope"]),
+        config(2),
+        log(&rig),
+    ));
     assert!(lane.until_stalled().is_none());
-    assert_eq!(gate.arrivals(), 2, "1 and 3 run: 2 is denied and has no slot");
+    assert_eq!(
+        gate.arrivals(),
+        2,
+        "1 and 3 run: 2 is denied and has no slot"
+    );
     gate.open();
     let settled = lane.until_stalled().unwrap().unwrap();
     let texts: Vec<_> = settled.iter().map(|settled| text_of(settled)).collect();
-    assert_eq!(texts, ["null", "Error: no", "null", "Error: unknown tool \"nope\""]);
+    assert_eq!(
+        texts,
+        ["null", "Error: no", "null", "Error: unknown tool \"nope\""]
+    );
 }
 
 /// T262, L265: the contexts of a result are there when it is committed, in order.
@@ -312,10 +444,31 @@ fn every_result_is_observed_before_it_is_committed() {
     let rig = Rig::new();
     rig.mock(MockTool::new("t").yields(1).concurrency_safe());
     let trace = rig.trace.clone();
-    rig.global().on_result(move |execution, _| trace.note(format!("observed {}", execution.id()))).unwrap();
-    block_on(rig.tools.execute_batch(batch(&["t", "t"]), config(2), log(&rig))).unwrap();
-    let log: Vec<_> = rig.trace.take().into_iter().filter(|entry| !entry.starts_with("t:")).collect();
-    assert_eq!(log, ["call 1", "call 2", "observed 1", "result 1", "observed 2", "result 2"]);
+    rig.global()
+        .on_result(move |execution, _| trace.note(format!("observed {}", execution.id())))
+        .unwrap();
+    block_on(
+        rig.tools
+            .execute_batch(batch(&["t", "t"]), config(2), log(&rig)),
+    )
+    .unwrap();
+    let log: Vec<_> = rig
+        .trace
+        .take()
+        .into_iter()
+        .filter(|entry| !entry.starts_with("t:"))
+        .collect();
+    assert_eq!(
+        log,
+        [
+            "call 1",
+            "call 2",
+            "observed 1",
+            "result 1",
+            "observed 2",
+            "result 2"
+        ]
+    );
 }
 
 /// T320, T263: a cancelled batch starts nothing more, drains what runs, commits in order, and answers the rest.
@@ -329,18 +482,41 @@ fn a_cancelled_batch_answers_every_call() {
             call.signal = signal.clone();
             call
         });
-        let config = LaneConfig { cap: 2, unstarted, ..LaneConfig::new(signal.clone()) };
+        let config = LaneConfig {
+            cap: 2,
+            unstarted,
+            ..LaneConfig::new(signal.clone())
+        };
         let mut lane = Driven::new(rig.tools.execute_batch(calls.collect(), config, log(&rig)));
         assert!(lane.until_stalled().is_none());
         canceller.cancel(Reason::Cancelled);
         let settled = lane.until_stalled().unwrap().unwrap();
-        let codes: Vec<_> = settled.iter().map(|settled| code_of(settled).unwrap()).collect();
-        let log: Vec<_> = rig.trace.take().into_iter().filter(|entry| !entry.starts_with("t:")).collect();
+        let codes: Vec<_> = settled
+            .iter()
+            .map(|settled| code_of(settled).unwrap())
+            .collect();
+        let log: Vec<_> = rig
+            .trace
+            .take()
+            .into_iter()
+            .filter(|entry| !entry.starts_with("t:"))
+            .collect();
         assert_eq!(probe.calls(), 2);
         match unstarted {
             Unstarted::Abort => {
-                assert_eq!(codes, ["ABORTED", "ABORTED", "ABORTED_BEFORE_DISPATCH", "ABORTED_BEFORE_DISPATCH"]);
-                let expected = ["call 1", "call 2", "result 1", "result 2", "call 3", "result 3", "call 4", "result 4"];
+                assert_eq!(
+                    codes,
+                    [
+                        "ABORTED",
+                        "ABORTED",
+                        "ABORTED_BEFORE_DISPATCH",
+                        "ABORTED_BEFORE_DISPATCH"
+                    ]
+                );
+                let expected = [
+                    "call 1", "call 2", "result 1", "result 2", "call 3", "result 3", "call 4",
+                    "result 4",
+                ];
                 assert_eq!(log, expected);
             }
             Unstarted::Forget => {
@@ -361,12 +537,27 @@ fn a_failing_log_ends_the_batch() {
         ("result 1", 2, vec!["call 1", "call 2", "result 1"]),
     ] {
         let rig = Rig::new();
-        let (tool, probe) = MockTool::new("t").yields(2).concurrency_safe().build().unwrap();
+        let (tool, probe) = MockTool::new("t")
+            .yields(2)
+            .concurrency_safe()
+            .build()
+            .unwrap();
         rig.register(tool);
-        let log = Log { trace: rig.trace.clone(), fail_at: Some(fail_at) };
-        let error = block_on(rig.tools.execute_batch(batch(&["t", "t", "t"]), config(2), log)).unwrap_err();
+        let log = Log {
+            trace: rig.trace.clone(),
+            fail_at: Some(fail_at),
+        };
+        let error = block_on(
+            rig.tools
+                .execute_batch(batch(&["t", "t", "t"]), config(2), log),
+        )
+        .unwrap_err();
         assert_eq!(error.message(), "the log is full");
-        assert_eq!((probe.calls(), probe.finished(), probe.lost()), (calls, calls, 0), "{fail_at}");
+        assert_eq!(
+            (probe.calls(), probe.finished(), probe.lost()),
+            (calls, calls, 0),
+            "{fail_at}"
+        );
         assert_eq!(rig.trace.take(), logged, "{fail_at}");
         assert_eq!(rig.invariants.executions(), calls);
         rig.invariants.check();
@@ -386,7 +577,10 @@ fn a_panicking_log_ends_the_batch() {
     let rig = Rig::new();
     let probe = rig.mock(MockTool::new("t"));
     let error = block_on(rig.tools.execute_batch(batch(&["t"]), config(2), Panics)).unwrap_err();
-    assert_eq!((error.message(), error.is_panic(), probe.calls()), ("log", true, 0));
+    assert_eq!(
+        (error.message(), error.is_panic(), probe.calls()),
+        ("log", true, 0)
+    );
 }
 
 fn touching(name: &str, gate: &Gate, access: Option<Vec<Access>>) -> Tool {
@@ -411,16 +605,37 @@ fn disjoint_calls_overlap_by_access() {
         (write("dir"), write("dir/file"), Overlap::ByAccess, false),
         (write("a"), None, Overlap::ByAccess, false),
         (None, write("a"), Overlap::ByAccess, false),
-        (Some(vec![Access::script("ls")]), read("a"), Overlap::ByAccess, false),
-        (Some(vec![Access::network("x")]), Some(vec![Access::network("x")]), Overlap::ByAccess, true),
+        (
+            Some(vec![Access::script("ls")]),
+            read("a"),
+            Overlap::ByAccess,
+            false,
+        ),
+        (
+            Some(vec![Access::network("x")]),
+            Some(vec![Access::network("x")]),
+            Overlap::ByAccess,
+            true,
+        ),
     ] {
         let (rig, gates) = (Rig::new(), [Gate::new(), Gate::new()]);
         rig.register(touching("first", &gates[0], first.clone()));
         rig.register(touching("second", &gates[1], second.clone()));
-        let config = LaneConfig { overlap, ..config(10) };
-        let mut lane = Driven::new(rig.tools.execute_batch(batch(&["first", "second"]), config, ()));
+        let config = LaneConfig {
+            overlap,
+            ..config(10)
+        };
+        let mut lane = Driven::new(rig.tools.execute_batch(
+            batch(&["first", "second"]),
+            config,
+            (),
+        ));
         assert!(lane.until_stalled().is_none());
-        assert_eq!(gates[1].arrivals() == 1, together, "{first:?} and {second:?}, {overlap:?}");
+        assert_eq!(
+            gates[1].arrivals() == 1,
+            together,
+            "{first:?} and {second:?}, {overlap:?}"
+        );
         gates.iter().for_each(Gate::open);
         assert!(lane.until_stalled().unwrap().is_ok());
     }
@@ -440,7 +655,11 @@ fn an_undeclared_safe_call_and_a_declared_write_do_not_overlap() {
         planner.submit();
         planner.submit();
         assert_eq!(planner.next(|_| first.clone()), Step::Start(0));
-        assert_eq!(planner.next(|_| second.clone()), expected, "{first:?} then {second:?}");
+        assert_eq!(
+            planner.next(|_| second.clone()),
+            expected,
+            "{first:?} then {second:?}"
+        );
     };
     check(parallel(), write(), Step::Wait);
     check(write(), parallel(), Step::Wait);
@@ -477,7 +696,10 @@ fn a_reply_never_outlives_its_lane() {
         let rig = Rig::new();
         rig.mock(MockTool::new("t"));
         let (canceller, signal) = Signal::pair();
-        let log = Log { trace: rig.trace.clone(), fail_at: (end == "fail").then_some("call 1") };
+        let log = Log {
+            trace: rig.trace.clone(),
+            fail_at: (end == "fail").then_some("call 1"),
+        };
         let (handle, lane) = rig.tools.lane(LaneConfig::new(signal), log);
         let mut lane = Driven::new(lane);
         assert!(lane.until_stalled().is_none());
@@ -491,10 +713,17 @@ fn a_reply_never_outlives_its_lane() {
             drop(lane);
             rig.spawner.run_until_stalled();
         } else {
-            assert_eq!(lane.until_stalled().unwrap().is_err(), end == "fail", "{end}");
+            assert_eq!(
+                lane.until_stalled().unwrap().is_err(),
+                end == "fail",
+                "{end}"
+            );
         }
         let late = Driven::new(handle.submit(call("t"))).until_stalled();
-        assert!(matches!(late, Some(None)), "{end}: a late call is not taken");
+        assert!(
+            matches!(late, Some(None)),
+            "{end}: a late call is not taken"
+        );
     }
 }
 
@@ -534,13 +763,32 @@ fn a_lane_dropped_at_any_await_point_is_drained() {
         }
         drop(lane);
         rig.spawner.run_until_stalled();
-        assert!(other.until_stalled().is_none(), "polls {polls}: a sibling goes on");
-        assert_eq!((safe.lost(), alone.lost(), sibling.running()), (0, 0, 1), "polls {polls}");
-        let started = rig.trace.entries().iter().filter(|entry| entry.starts_with("call ")).count();
-        assert_eq!(rig.invariants.executions(), started, "polls {polls}: one outcome for each that began");
+        assert!(
+            other.until_stalled().is_none(),
+            "polls {polls}: a sibling goes on"
+        );
+        assert_eq!(
+            (safe.lost(), alone.lost(), sibling.running()),
+            (0, 0, 1),
+            "polls {polls}"
+        );
+        let started = rig
+            .trace
+            .entries()
+            .iter()
+            .filter(|entry| entry.starts_with("call "))
+            .count();
+        assert_eq!(
+            rig.invariants.executions(),
+            started,
+            "polls {polls}: one outcome for each that began"
+        );
         rig.invariants.check();
         assert_eq!(rig.spawner.pending(), 0, "polls {polls}");
-        assert!(Driven::new(rig.tools.close()).until_stalled().is_some(), "polls {polls}: close returns");
+        assert!(
+            Driven::new(rig.tools.close()).until_stalled().is_some(),
+            "polls {polls}: close returns"
+        );
         true
     };
     assert!((0..).take_while(|polls| drop_after(*polls)).count() > 10);
@@ -552,16 +800,27 @@ fn a_dropped_lane_withdraws_its_questions() {
     let (rig, gate) = (Rig::new(), Gate::new());
     let probe = rig.mock(MockTool::new("t"));
     let scope = Scope::new("agent");
-    let approver = ScriptedApprover::new([Answer::When(gate.clone(), ApprovalOutcome::AllowedOnce)]);
-    rig.global().mount_approvals(approver.into_approvals()).unwrap();
-    rig.global().on_pre_execute(|_, _| async { Ok(PreDecision::ask("sure?")) }).unwrap();
-    let calls = batch(&["t"]).into_iter().map(|call| call.agent(&scope)).collect();
+    let approver =
+        ScriptedApprover::new([Answer::When(gate.clone(), ApprovalOutcome::AllowedOnce)]);
+    rig.global()
+        .mount_approvals(approver.into_approvals())
+        .unwrap();
+    rig.global()
+        .on_pre_execute(|_, _| async { Ok(PreDecision::ask("sure?")) })
+        .unwrap();
+    let calls = batch(&["t"])
+        .into_iter()
+        .map(|call| call.agent(&scope))
+        .collect();
     let mut lane = Driven::new(rig.tools.execute_batch(calls, config(2), ()));
     assert!(lane.until_stalled().is_none());
     assert_eq!(gate.arrivals(), 1);
     drop(lane);
     rig.spawner.run_until_stalled();
-    assert!(Driven::new(rig.tools.close()).until_stalled().is_some(), "nobody waits for an answer any more");
+    assert!(
+        Driven::new(rig.tools.close()).until_stalled().is_some(),
+        "nobody waits for an answer any more"
+    );
     assert_eq!((probe.calls(), rig.invariants.executions()), (0, 1));
 }
 
@@ -583,7 +842,12 @@ fn run_plans(plans: &[Plan], cap: usize) -> (Vec<String>, usize) {
             mock = mock.concurrency_safe();
         }
         peaks.push(rig.mock(mock));
-        calls.push(Call::new(format!("t{index}"), format!("t{index}"), "{}", Signal::never()));
+        calls.push(Call::new(
+            format!("t{index}"),
+            format!("t{index}"),
+            "{}",
+            Signal::never(),
+        ));
     }
     let tools: Tools = rig.tools.clone();
     block_on(tools.execute_batch(calls, config(cap), log(&rig))).unwrap();

@@ -1,6 +1,8 @@
 //! What a model sees is a function of the visible set: the same set gives the same bytes, in any order of registration
 //! (T85, T89, T116, invariant 8).
 
+#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+
 mod rig;
 
 use dsh_context::Scope;
@@ -12,17 +14,35 @@ use rig::{Rig, named};
 
 /// A tool whose description and schemas depend on its number, with names that do not sort like numbers.
 fn numbered(number: usize) -> Tool {
-    let names = ["zeta", "alpha", "Beta", "a_1", "a-1", "__proto__", "10", "9", "ünïcödé", "read file", "class", "default"];
+    let names = [
+        "zeta",
+        "alpha",
+        "Beta",
+        "a_1",
+        "a-1",
+        "__proto__",
+        "10",
+        "9",
+        "ünïcödé",
+        "read file",
+        "class",
+        "default",
+    ];
     let parameters = match number % 3 {
         0 => ParameterSpec::new(),
-        1 => ParameterSpec::new().required("path", spec::string()).optional("limit", spec::integer()),
+        1 => ParameterSpec::new()
+            .required("path", spec::string())
+            .optional("limit", spec::integer()),
         _ => ParameterSpec::new().optional("list", spec::array(spec::number())),
     };
-    Tool::new(names[number], format!("Does number {number}.\nIn two lines."))
-        .parameters(parameters)
-        .returns(spec::object().closed().required("n", spec::integer()))
-        .run(|_, _| async { Ok(Document::null()) })
-        .unwrap()
+    Tool::new(
+        names[number],
+        format!("Does number {number}.\nIn two lines."),
+    )
+    .parameters(parameters)
+    .returns(spec::object().closed().required("n", spec::integer()))
+    .run(|_, _| async { Ok(Document::null()) })
+    .unwrap()
 }
 
 const COUNT: usize = 12;
@@ -30,7 +50,12 @@ const COUNT: usize = 12;
 /// Everything model-facing that a view makes.
 fn texts(rig: &Rig, scope: Option<&Scope>) -> [String; 4] {
     let view = rig.tools.view(scope);
-    let known: Vec<_> = rig.tools.known_names(scope).iter().map(ToString::to_string).collect();
+    let known: Vec<_> = rig
+        .tools
+        .known_names(scope)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     [
         view.to_json().to_string(),
         view.to_typescript().to_string(),
@@ -109,7 +134,11 @@ proptest! {
 fn what_each_mode_announces() {
     let names = |json: &str| -> Vec<String> {
         let list: serde_json::Value = serde_json::from_str(json).unwrap();
-        list.as_array().unwrap().iter().map(|schema| schema["name"].as_str().unwrap().to_owned()).collect()
+        list.as_array()
+            .unwrap()
+            .iter()
+            .map(|schema| schema["name"].as_str().unwrap().to_owned())
+            .collect()
     };
     let order: Vec<_> = (0..4).collect();
     let mut declarations = Vec::new();
@@ -125,6 +154,10 @@ fn what_each_mode_announces() {
         assert_eq!(view.transport().is_some(), mode.has_transport());
         declarations.push(view.to_typescript());
     }
-    assert!(declarations.iter().all(|text| *text == declarations[0] && text.contains("alpha")));
+    assert!(
+        declarations
+            .iter()
+            .all(|text| *text == declarations[0] && text.contains("alpha"))
+    );
     assert!(!declarations[0].contains("run_code"));
 }

@@ -1,5 +1,7 @@
 //! The example programs: they run to their end, and their own tests run here.
 
+#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+
 #[path = "../examples/echo.rs"]
 mod echo;
 #[path = "../examples/weather.rs"]

@@ -1,6 +1,8 @@
 //! User code at its worst: panics of every kind in every place, bodies that misbehave, callbacks and destructors that call
 //! back (T153, T206, T213, T248, T402, T411, T441–T443, T452). The registry is usable after each.
 
+#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+
 mod rig;
 
 use std::any::Any;
@@ -13,12 +15,14 @@ use std::task::{Context, Poll};
 use dsh_context::Scope;
 use dsh_schema::Document;
 use dsh_schema::spec::{self, ParameterSpec};
-use dsh_testkit::{Answer, Driven, MockTool, RecordingSink, ScriptedApprover, Trace, block_on, yield_once};
+use dsh_testkit::{
+    Answer, Driven, MockTool, RecordingSink, ScriptedApprover, Trace, block_on, yield_once,
+};
 use dsh_tools::card::CallView;
 use dsh_tools::{
-    Access, ApprovalOutcome, ApprovalRequest, ApprovalSink, ApprovalTicket, Approvals, Approver, Around, BoxFuture,
-    Call, CallJournal, Denial, Execution, JournalEntry, JournalError, Mode, Outcome, PreDecision, Restriction, Signal,
-    Spawner, Start, Tool, ToolError, Tools, ToolsConfig,
+    Access, ApprovalOutcome, ApprovalRequest, ApprovalSink, ApprovalTicket, Approvals, Approver,
+    Around, BoxFuture, Call, CallJournal, Denial, Execution, JournalEntry, JournalError, Mode,
+    Outcome, PreDecision, Restriction, Signal, Spawner, Start, Tool, ToolError, Tools, ToolsConfig,
 };
 use rig::{Rig, call, code_of, json, named, text_of, tool, without_deadlock};
 
@@ -104,7 +108,9 @@ fn a_body_may_panic_in_its_destructor() {
         if listened {
             rig::yield_in_every_stage(&rig.global()).unwrap();
         }
-        rig.register(tool("t", |_, _| BombAfter(Some(Ok(Document::string("fine"))), Bomb)));
+        rig.register(tool("t", |_, _| {
+            BombAfter(Some(Ok(Document::string("fine"))), Bomb)
+        }));
         assert_eq!(text_of(&rig.run("t")), "Error: bomb");
         rig.invariants.check();
         rig.assert_usable();
@@ -202,7 +208,10 @@ fn a_listener_may_panic() {
 fn a_listener_may_panic_in_its_destructor() {
     let rig = Rig::new();
     rig.mock(MockTool::new("t"));
-    let listener = rig.global().on_pre_execute(|_, _| BombAfter(Some(Ok(PreDecision::deny("no"))), Bomb)).unwrap();
+    let listener = rig
+        .global()
+        .on_pre_execute(|_, _| BombAfter(Some(Ok(PreDecision::deny("no"))), Bomb))
+        .unwrap();
     assert_eq!(text_of(&rig.run("t")), "Error: no");
     listener.dispose();
     rig.assert_usable();
@@ -239,7 +248,9 @@ fn an_observer_may_panic() {
         rig.global().on_result(move |_, _| panic()).unwrap();
         let told = Arc::new(AtomicUsize::new(0));
         let count = told.clone();
-        rig.global().on_result(move |_, _| _ = count.fetch_add(1, Ordering::AcqRel)).unwrap();
+        rig.global()
+            .on_result(move |_, _| _ = count.fetch_add(1, Ordering::AcqRel))
+            .unwrap();
         assert_eq!(text_of(&rig.run("t")), "t");
         assert_eq!(told.load(Ordering::Acquire), 1);
     }
@@ -274,11 +285,20 @@ fn a_projector_may_panic() {
         rig.register(render);
         rig.register(meta);
         let settled = rig.run("render");
-        let expected = format!("tool \"render\" returned invalid output: output.render failed: {message}");
-        assert_eq!((&*settled.error().unwrap().message, code_of(&settled)), (&*expected, Some("INVALID_TOOL_OUTPUT")));
+        let expected =
+            format!("tool \"render\" returned invalid output: output.render failed: {message}");
+        assert_eq!(
+            (&*settled.error().unwrap().message, code_of(&settled)),
+            (&*expected, Some("INVALID_TOOL_OUTPUT"))
+        );
         let settled = rig.run("meta");
-        let expected = format!("tool \"meta\" returned invalid output: output.presentationMeta failed: {message}");
-        assert_eq!((&*settled.error().unwrap().message, code_of(&settled)), (&*expected, Some("INVALID_TOOL_OUTPUT")));
+        let expected = format!(
+            "tool \"meta\" returned invalid output: output.presentationMeta failed: {message}"
+        );
+        assert_eq!(
+            (&*settled.error().unwrap().message, code_of(&settled)),
+            (&*expected, Some("INVALID_TOOL_OUTPUT"))
+        );
         rig.assert_usable();
     }
 }
@@ -333,7 +353,10 @@ fn pure_callbacks_may_panic() {
             })
             .unwrap();
         rig.register(tool.clone());
-        assert_eq!(rig.tools.execution_mode(&call("t")), dsh_tools::ExecutionMode::Exclusive);
+        assert_eq!(
+            rig.tools.execution_mode(&call("t")),
+            dsh_tools::ExecutionMode::Exclusive
+        );
         assert_eq!(tool.access(&json("{}")), None);
         assert_eq!(tool.present_call(&json("{}")), None);
         let settled = rig.run("t");
@@ -351,7 +374,9 @@ fn a_change_listener_may_panic() {
         let told = Arc::new(AtomicUsize::new(0));
         let count = told.clone();
         rig.global().on_change(move || panic()).unwrap();
-        rig.global().on_change(move || _ = count.fetch_add(1, Ordering::AcqRel)).unwrap();
+        rig.global()
+            .on_change(move || _ = count.fetch_add(1, Ordering::AcqRel))
+            .unwrap();
         let registration = rig.register(named("t"));
         assert!(registration.is_live());
         registration.dispose();
@@ -375,7 +400,10 @@ fn a_progress_listener_may_panic() {
 struct PanickingApprover;
 
 impl Approver for PanickingApprover {
-    fn request(&self, _: ApprovalRequest) -> BoxFuture<'static, Result<Option<ApprovalOutcome>, ToolError>> {
+    fn request(
+        &self,
+        _: ApprovalRequest,
+    ) -> BoxFuture<'static, Result<Option<ApprovalOutcome>, ToolError>> {
         panic!("approver")
     }
 }
@@ -398,7 +426,9 @@ fn the_approval_seam_may_panic() {
     let ask = |approvals: Approvals| {
         let rig = Rig::new();
         let probe = rig.mock(MockTool::new("t"));
-        rig.global().on_pre_execute(|_, _| async { Ok(PreDecision::ask("why")) }).unwrap();
+        rig.global()
+            .on_pre_execute(|_, _| async { Ok(PreDecision::ask("why")) })
+            .unwrap();
         rig.global().mount_approvals(approvals).unwrap();
         let agent = Scope::new("agent");
         let text = text_of(&rig.execute(call("t").agent(&agent)));
@@ -409,10 +439,18 @@ fn the_approval_seam_may_panic() {
     let unavailable = "Error: tool \"t\" requires approval, but no approval channel is available";
     let sync: Arc<dyn Approver> = Arc::new(PanickingApprover);
     assert_eq!(ask(Approvals::new([sync])), unavailable);
-    assert_eq!(ask(ScriptedApprover::new([Answer::Panic("late".into())]).into_approvals()), unavailable);
-    let granting = ScriptedApprover::new([Answer::Say(ApprovalOutcome::AllowedOnce)]).into_approvals();
-    assert_eq!(ask(granting.with_sink(Arc::new(PanickingSink))), "Error: sink");
-    let granting = ScriptedApprover::new([Answer::Say(ApprovalOutcome::AllowedOnce)]).into_approvals();
+    assert_eq!(
+        ask(ScriptedApprover::new([Answer::Panic("late".into())]).into_approvals()),
+        unavailable
+    );
+    let granting =
+        ScriptedApprover::new([Answer::Say(ApprovalOutcome::AllowedOnce)]).into_approvals();
+    assert_eq!(
+        ask(granting.with_sink(Arc::new(PanickingSink))),
+        "Error: sink"
+    );
+    let granting =
+        ScriptedApprover::new([Answer::Say(ApprovalOutcome::AllowedOnce)]).into_approvals();
     let sink = RecordingSink::new(&Trace::new()).refusing_decided("disk full");
     assert_eq!(ask(granting.with_sink(Arc::new(sink))), "Error: disk full");
 }
@@ -427,7 +465,11 @@ impl CallJournal for PanickingJournal {
         Box::pin(async { Ok(Start::Run) })
     }
 
-    fn settled(&self, _: JournalEntry, _: &Outcome) -> BoxFuture<'static, Result<(), JournalError>> {
+    fn settled(
+        &self,
+        _: JournalEntry,
+        _: &Outcome,
+    ) -> BoxFuture<'static, Result<(), JournalError>> {
         Box::pin(async { panic!("settled") })
     }
 }
@@ -437,7 +479,10 @@ impl CallJournal for PanickingJournal {
 fn a_journal_may_panic() {
     for (start, code, calls) in [(true, "JOURNAL_FAILED", 0), (false, "OUTCOME_UNKNOWN", 1)] {
         let journal: Arc<dyn CallJournal> = Arc::new(PanickingJournal { start });
-        let rig = Rig::configured(ToolsConfig { journal: Some(journal), ..ToolsConfig::default() });
+        let rig = Rig::configured(ToolsConfig {
+            journal: Some(journal),
+            ..ToolsConfig::default()
+        });
         let probe = rig.mock(MockTool::new("t"));
         assert_eq!(code_of(&rig.run("t")), Some(code));
         assert_eq!(probe.calls(), calls);
@@ -457,7 +502,10 @@ impl Spawner for PanickingSpawner {
 #[test]
 fn a_spawner_may_panic() {
     let spawner: Arc<dyn Spawner> = Arc::new(PanickingSpawner);
-    let rig = Rig::configured(ToolsConfig { spawner: Some(spawner), ..ToolsConfig::default() });
+    let rig = Rig::configured(ToolsConfig {
+        spawner: Some(spawner),
+        ..ToolsConfig::default()
+    });
     rig.mock(MockTool::new("t").yields(1));
     let mut future = Driven::new(rig.tools.execute(call("t")));
     assert!(future.poll().is_none());
@@ -484,14 +532,19 @@ fn a_body_may_return_nonsense() {
         rig.run("wrong").error().unwrap().message,
         "tool \"wrong\" returned invalid output: \"value\" must be a string"
     );
-    for (name, value) in [("nan", f64::NAN), ("infinite", f64::INFINITY), ("negative-zero", -0.0)] {
+    for (name, value) in [
+        ("nan", f64::NAN),
+        ("infinite", f64::INFINITY),
+        ("negative-zero", -0.0),
+    ] {
         let tool = Tool::new(name, "Lossy.")
             .parameters(ParameterSpec::new())
             .output::<Number>()
             .run(move |_, _| async move { Ok(Number(value)) })
             .unwrap();
         rig.register(tool);
-        let expected = format!("tool \"{name}\" returned invalid output: value is not lossless JSON");
+        let expected =
+            format!("tool \"{name}\" returned invalid output: value is not lossless JSON");
         assert_eq!(rig.run(name).error().unwrap().message, expected, "T43, T44");
     }
 }
@@ -542,7 +595,11 @@ fn depth_is_a_failure_and_no_crash() {
             .run(move |_, _| async move { Ok(Nest(depth)) })
             .unwrap();
         rig.register(tool);
-        assert_eq!(code_of(&rig.run(name)), (!fits).then_some("INVALID_TOOL_OUTPUT"), "{depth} levels");
+        assert_eq!(
+            code_of(&rig.run(name)),
+            (!fits).then_some("INVALID_TOOL_OUTPUT"),
+            "{depth} levels"
+        );
     }
     rig.assert_usable();
 }
@@ -553,8 +610,23 @@ fn size_is_no_failure() {
     let rig = Rig::new();
     rig.register(tool("echo", |args, _| async move { Ok(args) }));
     let big = "x".repeat(4 << 20);
-    let settled = rig.execute(Call::new("c", "echo", format!("{{\"a\":\"{big}\"}}"), Signal::never()));
-    assert_eq!(settled.value().unwrap().root().get("a").unwrap().as_str().map(str::len), Some(big.len()));
+    let settled = rig.execute(Call::new(
+        "c",
+        "echo",
+        format!("{{\"a\":\"{big}\"}}"),
+        Signal::never(),
+    ));
+    assert_eq!(
+        settled
+            .value()
+            .unwrap()
+            .root()
+            .get("a")
+            .unwrap()
+            .as_str()
+            .map(str::len),
+        Some(big.len())
+    );
     // A name that long is unknown, and looking for one like it costs nothing to speak of.
     let settled = rig.execute(Call::new("c", big.as_str(), "{}", Signal::never()));
     assert_eq!(code_of(&settled), Some("UNKNOWN_TOOL"));
@@ -565,11 +637,21 @@ fn size_is_no_failure() {
 #[test]
 fn names_are_arbitrary_text() {
     let rig = Rig::new();
-    for name in ["__proto__", "constructor", "", "a \"quoted\"\nname", "ünïcödé", "run-code"] {
+    for name in [
+        "__proto__",
+        "constructor",
+        "",
+        "a \"quoted\"\nname",
+        "ünïcödé",
+        "run-code",
+    ] {
         let registration = rig.register(named(name));
         assert_eq!(rig.run(name).value().unwrap().root().as_str(), Some(name));
         registration.dispose();
-        assert_eq!(rig.run(name).error().unwrap().message, format!("unknown tool \"{name}\""));
+        assert_eq!(
+            rig.run(name).error().unwrap().message,
+            format!("unknown tool \"{name}\"")
+        );
     }
 }
 
@@ -620,11 +702,15 @@ fn call_back(tools: &Tools, scope: &Scope, depth: &AtomicUsize) {
             scoped.guard(|_: &Execution| None::<Denial>).unwrap(),
             scoped.present_as(Mode::Both).unwrap(),
             scoped.on_change(|| {}).unwrap(),
-            scoped.on_pre_execute(|_, next| async move { next.run().await }).unwrap(),
+            scoped
+                .on_pre_execute(|_, next| async move { next.run().await })
+                .unwrap(),
         ];
         let settled = block_on(tools.execute(Call::new("n", "helper", "{}", Signal::never())));
         assert_eq!(text_of(&settled), "helper");
-        registrations.iter().for_each(dsh_tools::Registration::dispose);
+        registrations
+            .iter()
+            .for_each(dsh_tools::Registration::dispose);
     }
     depth.fetch_sub(1, Ordering::AcqRel);
 }
@@ -637,15 +723,18 @@ fn every_callback_may_call_back() {
         let (scope, depth) = (Scope::new("agent"), Arc::new(AtomicUsize::new(0)));
         let tally = Arc::new(AtomicUsize::new(0));
         let back = {
-            let (tools, scope, depth, tally) = (rig.tools.clone(), scope.clone(), depth, tally.clone());
+            let (tools, scope, depth, tally) =
+                (rig.tools.clone(), scope.clone(), depth, tally.clone());
             move || {
                 tally.fetch_add(1, Ordering::AcqRel);
                 call_back(&tools, &scope, &depth);
             }
         };
         rig.register(named("helper"));
-        let (in_body, in_render, in_meta, in_final) = (back.clone(), back.clone(), back.clone(), back.clone());
-        let (in_class, in_access, in_call, in_result) = (back.clone(), back.clone(), back.clone(), back.clone());
+        let (in_body, in_render, in_meta, in_final) =
+            (back.clone(), back.clone(), back.clone(), back.clone());
+        let (in_class, in_access, in_call, in_result) =
+            (back.clone(), back.clone(), back.clone(), back.clone());
         let target = Tool::new("t", "Calls back.")
             .parameters(ParameterSpec::new())
             .returns(spec::json())
@@ -749,7 +838,10 @@ fn a_change_listener_may_register() {
             .unwrap();
         global.on_change(move || told.note("second")).unwrap();
         rig.register(named("a"));
-        assert_eq!(rig.trace.take(), ["first", "second", "first done", "second"]);
+        assert_eq!(
+            rig.trace.take(),
+            ["first", "second", "first done", "second"]
+        );
         assert_eq!(rig.tools.schemas(None).len(), 2);
     });
 }
@@ -765,7 +857,11 @@ impl Drop for CallsBack {
         let _schemas = self.tools.schemas(None);
         let _tool = self.tools.get("anything", None);
         let scope = Scope::new("made-in-a-destructor");
-        self.tools.scoped(&scope).register(named("late")).unwrap().dispose();
+        self.tools
+            .scoped(&scope)
+            .register(named("late"))
+            .unwrap()
+            .dispose();
         self.fired.fetch_add(1, Ordering::AcqRel);
     }
 }
@@ -776,7 +872,10 @@ fn destructors_may_call_back() {
     without_deadlock(|| {
         let rig = Rig::new();
         let fired = Arc::new(AtomicUsize::new(0));
-        let make = |rig: &Rig| CallsBack { tools: rig.tools.clone(), fired: fired.clone() };
+        let make = |rig: &Rig| CallsBack {
+            tools: rig.tools.clone(),
+            fired: fired.clone(),
+        };
         let tool_with = |name: &str, value: CallsBack| {
             tool(name, move |_, _| {
                 let _kept = &value;
@@ -801,15 +900,25 @@ fn destructors_may_call_back() {
         gone("a tool in a view");
 
         let registration = rig.register(tool_with("t", make(&rig)));
-        rig.tools.update(|update| update.remove(&registration)).unwrap();
+        rig.tools
+            .update(|update| update.remove(&registration))
+            .unwrap();
         gone("a tool that an update removes");
 
         let taken = rig.register(named("taken"));
-        assert!(rig.global().register(tool_with("taken", make(&rig))).is_err());
+        assert!(
+            rig.global()
+                .register(tool_with("taken", make(&rig)))
+                .is_err()
+        );
         gone("a tool that is refused");
         let refused = tool_with("taken", make(&rig));
         let global = rig.global();
-        assert!(rig.tools.update(|update| update.register(&global, refused)).is_err());
+        assert!(
+            rig.tools
+                .update(|update| update.register(&global, refused))
+                .is_err()
+        );
         gone("a tool that an update refuses");
         taken.dispose();
 
@@ -840,21 +949,35 @@ fn destructors_may_call_back() {
             .dispose();
         gone("a change listener");
 
-        let first = rig.global().mount_transport(tool_with("run_code", make(&rig))).unwrap();
-        let second = rig.global().mount_transport(tool_with("run_code", make(&rig))).unwrap();
+        let first = rig
+            .global()
+            .mount_transport(tool_with("run_code", make(&rig)))
+            .unwrap();
+        let second = rig
+            .global()
+            .mount_transport(tool_with("run_code", make(&rig)))
+            .unwrap();
         first.dispose();
         gone("a transport under another");
         second.dispose();
         gone("a transport");
 
         let scope = Scope::new("agent");
-        rig.tools.scoped(&scope).register(tool_with("t", make(&rig))).unwrap();
+        rig.tools
+            .scoped(&scope)
+            .register(tool_with("t", make(&rig)))
+            .unwrap();
         block_on(scope.dispose());
         gone("a tool of a scope that ends");
 
         let dead = Scope::new("dead");
         block_on(dead.dispose());
-        assert!(rig.tools.scoped(&dead).register(tool_with("t", make(&rig))).is_err());
+        assert!(
+            rig.tools
+                .scoped(&dead)
+                .register(tool_with("t", make(&rig)))
+                .is_err()
+        );
         gone("a tool of a scope that has ended");
     });
 }

@@ -1,5 +1,7 @@
 //! The pipeline's phases: chapter 4 (T153–T263), the output contract (T388–T402), and the vectors of F.7.
 
+#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+
 mod rig;
 
 use std::sync::Arc;
@@ -12,14 +14,16 @@ use dsh_schema::spec::{self, ParameterSpec};
 use dsh_testkit::{Driven, Invariants, MockTool, Trace, block_on};
 use dsh_tools::lane::LaneConfig;
 use dsh_tools::{
-    Around, Attempt, Block, Call, Content, ContextMessage, ContextSource, Denial, Effect, ErrorInfo, Execution, Failure,
-    FailureError, Outcome, PostDecision, PreDecision, Receiver, Settled, Signal, Tool, ToolError,
+    Around, Attempt, Block, Call, Content, ContextMessage, ContextSource, Denial, Effect,
+    ErrorInfo, Execution, Failure, FailureError, Outcome, PostDecision, PreDecision, Receiver,
+    Settled, Signal, Tool, ToolError,
 };
 use rig::{Rig, call, code_of, content, context, contexts_of, json, named, text_of, tool};
 
 /// A tool that goes through every step of its definition and notes each.
 fn noting(name: &str, trace: &Trace, body: fn() -> Result<Document, ToolError>) -> Tool {
-    let (render, meta, finalize, run) = (trace.clone(), trace.clone(), trace.clone(), trace.clone());
+    let (render, meta, finalize, run) =
+        (trace.clone(), trace.clone(), trace.clone(), trace.clone());
     Tool::new(name, "Notes its steps.")
         .parameters(ParameterSpec::new())
         .returns(spec::string())
@@ -103,13 +107,39 @@ fn the_order_of_the_phases() {
     assert_eq!(text_of(&rig.run("t")), "v");
     // Guards have no front: `prepend` is for listeners (T157).
     let expected = [
-        "pre0", "pre1", "pre2", "pre2 out", "pre1 out", "pre0 out", "guard1", "guard2", "guard0", "around0", "around1",
-        "around2", "body", "render", "meta", "around2 out", "around1 out", "around0 out", "post0", "post1", "post2",
-        "finalize", "result0", "result1", "result2",
+        "pre0",
+        "pre1",
+        "pre2",
+        "pre2 out",
+        "pre1 out",
+        "pre0 out",
+        "guard1",
+        "guard2",
+        "guard0",
+        "around0",
+        "around1",
+        "around2",
+        "body",
+        "render",
+        "meta",
+        "around2 out",
+        "around1 out",
+        "around0 out",
+        "post0",
+        "post1",
+        "post2",
+        "finalize",
+        "result0",
+        "result1",
+        "result2",
     ];
     assert_eq!(rig.trace.take(), expected);
     invariants.check();
-    assert_eq!(invariants.observations(rig.run("t").execution().token()), 1, "T154");
+    assert_eq!(
+        invariants.observations(rig.run("t").execution().token()),
+        1,
+        "T154"
+    );
 }
 
 /// T158, T156: with listeners in any subset of the stages the outcome is the same, and so is the order.
@@ -123,16 +153,22 @@ fn absent_listeners_change_nothing() {
         rig.register(noting("t", &rig.trace, || Ok(Document::string("v"))));
         let has = |bit: u8| subset & (1 << bit) != 0;
         if has(0) {
-            rig.global().on_pre_execute(|_, next| async move { next.run().await }).unwrap();
+            rig.global()
+                .on_pre_execute(|_, next| async move { next.run().await })
+                .unwrap();
         }
         if has(1) {
             rig.global().guard(|_: &Execution| None::<Denial>).unwrap();
         }
         if has(2) {
-            rig.global().on_execute(|_, next| async move { Ok(next.run().await?.into()) }).unwrap();
+            rig.global()
+                .on_execute(|_, next| async move { Ok(next.run().await?.into()) })
+                .unwrap();
         }
         if has(3) {
-            rig.global().on_post_execute(|_, _, next| async move { next.run().await }).unwrap();
+            rig.global()
+                .on_post_execute(|_, _, next| async move { next.run().await })
+                .unwrap();
         }
         let settled = rig.run("t");
         assert_eq!(settled.outcome(), &expected, "{subset:04b}");
@@ -204,15 +240,31 @@ fn the_table_of_failures() {
                     .unwrap();
             }
             break_it(&rig);
-            let arguments = if row == "arguments" { "{\"a\":1e999}" } else { "{}" };
+            let arguments = if row == "arguments" {
+                "{\"a\":1e999}"
+            } else {
+                "{}"
+            };
             let settled = rig.execute(Call::new("c1", name, arguments, Signal::never()));
-            assert_eq!((code_of(&settled), text_of(&settled).as_str()), (code, text), "{row}");
+            assert_eq!(
+                (code_of(&settled), text_of(&settled).as_str()),
+                (code, text),
+                "{row}"
+            );
             assert_eq!(contexts_of(&settled), contexts, "{row}");
             if !direct {
-                assert_eq!(posts.load(Ordering::Acquire), usize::from(post), "{row}: post-execute");
+                assert_eq!(
+                    posts.load(Ordering::Acquire),
+                    usize::from(post),
+                    "{row}: post-execute"
+                );
             }
             let finalized = rig.trace.count("finalize");
-            assert_eq!(finalized, usize::from(name == "t"), "{row}: T237, exactly once");
+            assert_eq!(
+                finalized,
+                usize::from(name == "t"),
+                "{row}: T237, exactly once"
+            );
             assert_eq!(rig.invariants.executions(), 1, "{row}: T154");
             assert!(settled.value().is_none(), "{row}");
             rig.invariants.check();
@@ -225,14 +277,21 @@ fn the_table_of_failures() {
 fn a_failing_finalizer() {
     let rig = Rig::new();
     let (tool, _) = MockTool::new("t")
-        .build_with(|builder| builder.finalize_content(|_, _| Err(ToolError::coded("XError", "X", "boom"))))
+        .build_with(|builder| {
+            builder.finalize_content(|_, _| Err(ToolError::coded("XError", "X", "boom")))
+        })
         .unwrap();
     rig.register(tool);
     rig.global()
-        .on_post_execute(|_, _, _| async { Ok(PostDecision::accept().with_contexts([context("lost")])) })
+        .on_post_execute(|_, _, _| async {
+            Ok(PostDecision::accept().with_contexts([context("lost")]))
+        })
         .unwrap();
     let settled = rig.run("t");
-    assert_eq!((code_of(&settled), text_of(&settled).as_str()), (Some("X"), "Error: boom"));
+    assert_eq!(
+        (code_of(&settled), text_of(&settled).as_str()),
+        (Some("X"), "Error: boom")
+    );
     assert!(settled.contexts().is_empty());
 }
 
@@ -249,14 +308,20 @@ fn observers_hold_the_callers_outcome() {
         let saw = seen.clone();
         rig.global()
             .on_result(move |execution, outcome| {
-                *saw.lock().unwrap() = Some((execution.clone(), std::ptr::from_ref(outcome).addr()));
+                *saw.lock().unwrap() =
+                    Some((execution.clone(), std::ptr::from_ref(outcome).addr()));
             })
             .unwrap();
         let settled = rig.run("t");
         let (execution, address) = seen.lock().unwrap().take().unwrap();
         assert_eq!(std::ptr::from_ref(settled.outcome()).addr(), address);
-        assert_eq!(std::ptr::from_ref(execution.outcome().unwrap()).addr(), address);
-        assert!(Settled::same(&settled, &settled.clone()) && !Settled::same(&settled, &rig.run("t")));
+        assert_eq!(
+            std::ptr::from_ref(execution.outcome().unwrap()).addr(),
+            address
+        );
+        assert!(
+            Settled::same(&settled, &settled.clone()) && !Settled::same(&settled, &rig.run("t"))
+        );
     }
 }
 
@@ -272,22 +337,30 @@ fn short_circuits_and_caught_failures() {
             Ok(PreDecision::Allow)
         })
         .unwrap();
-    rig.global().on_pre_execute(|_, _| async { Err(ToolError::new("inner")) }).unwrap();
-    rig.global().on_pre_execute(|_, _| async { Ok(PreDecision::deny("never heard")) }).unwrap();
+    rig.global()
+        .on_pre_execute(|_, _| async { Err(ToolError::new("inner")) })
+        .unwrap();
+    rig.global()
+        .on_pre_execute(|_, _| async { Ok(PreDecision::deny("never heard")) })
+        .unwrap();
     rig.global()
         .on_execute(|_, next| async move {
             assert_eq!(next.run().await.unwrap_err().message(), "wrapper");
             Ok(Around::success(json("\"recovered\""), []))
         })
         .unwrap();
-    rig.global().on_execute(|_, _| async { Err(ToolError::new("wrapper")) }).unwrap();
+    rig.global()
+        .on_execute(|_, _| async { Err(ToolError::new("wrapper")) })
+        .unwrap();
     rig.global()
         .on_post_execute(|_, _, next| async move {
             assert_eq!(next.run().await.unwrap_err().message(), "post");
             Ok(PostDecision::accept())
         })
         .unwrap();
-    rig.global().on_post_execute(|_, _, _| async { Err(ToolError::new("post")) }).unwrap();
+    rig.global()
+        .on_post_execute(|_, _, _| async { Err(ToolError::new("post")) })
+        .unwrap();
     assert_eq!(text_of(&rig.run("t")), "recovered");
     assert_eq!(probe.calls(), 0, "T190");
 }
@@ -297,7 +370,10 @@ fn short_circuits_and_caught_failures() {
 fn a_chain_is_fixed_when_its_dispatch_begins() {
     let rig = Rig::new();
     rig.register(named("t"));
-    let (receiver, inner) = (rig.global(), Arc::new(Mutex::new(None::<dsh_tools::Registration>)));
+    let (receiver, inner) = (
+        rig.global(),
+        Arc::new(Mutex::new(None::<dsh_tools::Registration>)),
+    );
     let (slot, trace) = (inner.clone(), rig.trace.clone());
     rig.global()
         .on_pre_execute(move |_, next| {
@@ -337,12 +413,22 @@ fn a_retry_runs_the_inner_chain_again() {
     rig.register(tool("t", move |_, cx| {
         let attempt = tries.fetch_add(1, Ordering::AcqRel);
         cx.defer_context(context(&format!("attempt {attempt}")));
-        async move { if attempt == 0 { Err(ToolError::new("first")) } else { Ok(Document::string("second")) } }
+        async move {
+            if attempt == 0 {
+                Err(ToolError::new("first"))
+            } else {
+                Ok(Document::string("second"))
+            }
+        }
     }));
     rig.global()
         .on_execute(|_, next| async move {
             let first = next.run().await?;
-            if first.outcome().is_error() { Ok(next.run().await?.into()) } else { Ok(first.into()) }
+            if first.outcome().is_error() {
+                Ok(next.run().await?.into())
+            } else {
+                Ok(first.into())
+            }
         })
         .unwrap();
     rig.global()
@@ -361,9 +447,11 @@ fn a_retry_runs_the_inner_chain_again() {
 #[test]
 fn retryable_needs_the_tools_consent() {
     let rig = Rig::new();
-    for (name, effect, expected) in
-        [("once", Effect::Once, false), ("idempotent", Effect::Idempotent, true), ("reads", Effect::ReadOnly, true)]
-    {
+    for (name, effect, expected) in [
+        ("once", Effect::Once, false),
+        ("idempotent", Effect::Idempotent, true),
+        ("reads", Effect::ReadOnly, true),
+    ] {
         let tool = Tool::new(name, "Fails.")
             .parameters(ParameterSpec::new())
             .returns(spec::json())
@@ -393,15 +481,36 @@ fn lossy_arguments_fail_before_policy() {
         let (_, signal) = Signal::pair();
         let parent = rig.run("nope").execution().token();
         rig.trace.take().clear();
-        let call = Call::new("c7", "t", text, signal.clone()).agent(&agent).parent(parent).root("c1".into());
+        let call = Call::new("c7", "t", text, signal.clone())
+            .agent(&agent)
+            .parent(parent)
+            .root("c1".into());
         let settled = rig.execute(call);
-        assert_eq!(text_of(&settled), "Error: tool execution arguments must be losslessly JSON-serializable", "{text}");
+        assert_eq!(
+            text_of(&settled),
+            "Error: tool execution arguments must be losslessly JSON-serializable",
+            "{text}"
+        );
         assert_eq!(settled.error().unwrap().info, None);
         assert_eq!(rig.trace.take(), ["finalize", "result"], "T167");
         let execution = settled.execution();
-        assert!(execution.arguments().is_none() && execution.argument_error().is_some() && !execution.arguments_fit());
-        assert_eq!((execution.id().as_str(), execution.root_id().as_str(), execution.name()), ("c7", "c1", "t"));
-        assert_eq!((execution.agent(), execution.parent()), (Some(&agent), Some(parent)));
+        assert!(
+            execution.arguments().is_none()
+                && execution.argument_error().is_some()
+                && !execution.arguments_fit()
+        );
+        assert_eq!(
+            (
+                execution.id().as_str(),
+                execution.root_id().as_str(),
+                execution.name()
+            ),
+            ("c7", "c1", "t")
+        );
+        assert_eq!(
+            (execution.agent(), execution.parent()),
+            (Some(&agent), Some(parent))
+        );
         assert!(execution.caller_signal().same_source(&signal));
     }
 }
@@ -419,28 +528,43 @@ fn raw_text_becomes_arguments() {
     rig.register(raw);
     let run = |name: &str, text: &str| rig.execute(Call::new("c", name, text, Signal::never()));
     assert_eq!(run("typed", "").value().unwrap().to_json(), "{}");
-    assert_eq!(run("raw", "{not json").value().unwrap().to_json(), "\"{not json\"");
+    assert_eq!(
+        run("raw", "{not json").value().unwrap().to_json(),
+        "\"{not json\""
+    );
     let settled = run("typed", "{not json");
     let error = settled.error().unwrap();
-    assert_eq!(error.message, "invalid arguments: \"arguments\" must be an object");
-    let info = ErrorInfo { name: "ToolArgsError".into(), code: "INVALID_ARGS".into() };
+    assert_eq!(
+        error.message,
+        "invalid arguments: \"arguments\" must be an object"
+    );
+    let info = ErrorInfo {
+        name: "ToolArgsError".into(),
+        code: "INVALID_ARGS".into(),
+    };
     assert_eq!(error.info, Some(info), "T343");
-    assert_eq!(run("typed", r#"{"n":9007199254740993}"#).value().unwrap().to_json(), r#"{"n":9007199254740993}"#, "D2");
+    assert_eq!(
+        run("typed", r#"{"n":9007199254740993}"#)
+            .value()
+            .unwrap()
+            .to_json(),
+        r#"{"n":9007199254740993}"#,
+        "D2"
+    );
 }
 
-/// T37, T169: every phase sees the same arguments.
+/// T37, T169: every phase sees the same arguments: one document for all that read, and an equal one for the body to own.
 #[test]
 fn every_phase_sees_the_same_arguments() {
     let rig = Rig::new();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let note = |seen: &Arc<Mutex<Vec<usize>>>, execution: &Execution| {
-        let arguments = execution.arguments().unwrap();
-        seen.lock().unwrap().push(arguments.text().as_ptr().addr());
+        seen.lock().unwrap().push(std::ptr::from_ref(execution.arguments().unwrap()).addr());
     };
     let saw = seen.clone();
     rig.register(tool("t", move |args, cx| {
         note(&saw, cx.execution());
-        saw.lock().unwrap().push(args.text().as_ptr().addr());
+        assert_eq!(Some(&args), cx.execution().arguments());
         async { Ok(Document::null()) }
     }));
     let saw = seen.clone();
@@ -452,9 +576,9 @@ fn every_phase_sees_the_same_arguments() {
         .unwrap();
     let saw = seen.clone();
     rig.global().on_result(move |execution, _| note(&saw, execution)).unwrap();
-    rig.execute(Call::new("c", "t", r#"{"key":"a value that is long enough to be shared"}"#, Signal::never()));
+    rig.execute(Call::new("c", "t", r#"{"key":[1,{"a":null}]}"#, Signal::never()));
     let seen = seen.lock().unwrap();
-    assert!(seen.len() == 4 && seen.iter().all(|address| *address == seen[0]), "{seen:?}");
+    assert!(seen.len() == 3 && seen.iter().all(|address| *address == seen[0]), "{seen:?}");
 }
 
 /// T170, T238: the finalizer is the one of admission, also for a tool that is replaced or gone; an unknown name has none.
@@ -483,9 +607,20 @@ fn the_finalizer_is_that_of_admission() {
             .unwrap();
         let settled = rig.run("t");
         assert_eq!(text_of(&settled), "old");
-        assert_eq!(code_of(&settled), (!replace).then_some("UNKNOWN_TOOL"), "T201");
+        assert_eq!(
+            code_of(&settled),
+            (!replace).then_some("UNKNOWN_TOOL"),
+            "T201"
+        );
         let again = rig.run("t");
-        assert_eq!(text_of(&again), if replace { "new" } else { "Error: unknown tool \"t\"" });
+        assert_eq!(
+            text_of(&again),
+            if replace {
+                "new"
+            } else {
+                "Error: unknown tool \"t\""
+            }
+        );
     }
 }
 
@@ -499,7 +634,9 @@ fn the_body_is_that_of_dispatch() {
         .guard(move |_: &Execution| {
             if let Some(old) = old.lock().unwrap().take() {
                 old.dispose();
-                receiver.register(tool("t", |_, _| async { Ok(Document::string("new")) })).unwrap();
+                receiver
+                    .register(tool("t", |_, _| async { Ok(Document::string("new")) }))
+                    .unwrap();
             }
             None::<Denial>
         })
@@ -511,7 +648,9 @@ fn the_body_is_that_of_dispatch() {
 #[test]
 fn policy_hears_of_unknown_names() {
     let rig = Rig::new();
-    rig.global().on_pre_execute(|execution, _| async move { Ok(PreDecision::deny(execution.name())) }).unwrap();
+    rig.global()
+        .on_pre_execute(|execution, _| async move { Ok(PreDecision::deny(execution.name())) })
+        .unwrap();
     assert_eq!(text_of(&rig.run("nope")), "Error: nope");
 }
 
@@ -524,16 +663,27 @@ fn denials() {
             let probe = rig.mock(MockTool::new("t"));
             if by_guard {
                 rig.global().guard(|_: &Execution| None::<Denial>).unwrap();
-                rig.global().guard(move |_: &Execution| Some(Denial::new(reason))).unwrap();
+                rig.global()
+                    .guard(move |_: &Execution| Some(Denial::new(reason)))
+                    .unwrap();
                 rig.global().guard(|_: &Execution| None::<Denial>).unwrap();
             } else {
-                rig.global().on_pre_execute(move |_, _| async move { Ok(PreDecision::deny(reason)) }).unwrap();
-                rig.global().guard(|_: &Execution| panic!("T175: no guard after a denial") as Option<Denial>).unwrap();
+                rig.global()
+                    .on_pre_execute(move |_, _| async move { Ok(PreDecision::deny(reason)) })
+                    .unwrap();
+                rig.global()
+                    .guard(|_: &Execution| {
+                        panic!("T175: no guard after a denial") as Option<Denial>
+                    })
+                    .unwrap();
             }
             let settled = rig.run("t");
             let error = settled.error().unwrap();
             assert_eq!((error.message.as_str(), &error.info), (reason, &None));
-            assert_eq!((text_of(&settled), probe.calls()), (format!("Error: {reason}"), 0));
+            assert_eq!(
+                (text_of(&settled), probe.calls()),
+                (format!("Error: {reason}"), 0)
+            );
         }
     }
 }
@@ -543,8 +693,13 @@ fn denials() {
 fn a_forced_allow_does_not_bypass_a_guard() {
     let rig = Rig::new();
     rig.register(named("t"));
-    rig.global().guard(|_: &Execution| Some(Denial::new("guarded"))).unwrap();
-    rig.global().prepend().on_pre_execute(|_, _| async { Ok(PreDecision::Allow) }).unwrap();
+    rig.global()
+        .guard(|_: &Execution| Some(Denial::new("guarded")))
+        .unwrap();
+    rig.global()
+        .prepend()
+        .on_pre_execute(|_, _| async { Ok(PreDecision::Allow) })
+        .unwrap();
     assert_eq!(text_of(&rig.run("t")), "Error: guarded");
 }
 
@@ -566,7 +721,9 @@ fn a_wrapper_meets_failures_as_results() {
             }
         })
         .unwrap();
-    ["fails", "panics", "nope"].iter().for_each(|name| drop(rig.run(name)));
+    ["fails", "panics", "nope"]
+        .iter()
+        .for_each(|name| drop(rig.run(name)));
     rig.execute(Call::new("c", "fails", "[]", Signal::never()));
     assert_eq!(
         *seen.lock().unwrap(),
@@ -590,8 +747,15 @@ fn a_wrappers_failure_is_taken_as_it_is() {
     rig.global()
         .on_execute(|_, next| async move {
             next.run().await?;
-            let info = ErrorInfo { name: "ToolTimeoutError".into(), code: "TOOL_TIMEOUT".into() };
-            let error = FailureError { message: "late".into(), info: Some(info), retryable: true };
+            let info = ErrorInfo {
+                name: "ToolTimeoutError".into(),
+                code: "TOOL_TIMEOUT".into(),
+            };
+            let error = FailureError {
+                message: "late".into(),
+                info: Some(info),
+                retryable: true,
+            };
             let mut failure = Failure::with_content(error, content("as authored"));
             failure.meta = Some(json("{\"m\":1}").into());
             failure.contexts = vec![context("wrapper")];
@@ -600,9 +764,16 @@ fn a_wrappers_failure_is_taken_as_it_is() {
         .unwrap();
     for name in ["t", "nope"] {
         let settled = rig.run(name);
-        assert_eq!((code_of(&settled), text_of(&settled).as_str()), (Some("TOOL_TIMEOUT"), "as authored"));
+        assert_eq!(
+            (code_of(&settled), text_of(&settled).as_str()),
+            (Some("TOOL_TIMEOUT"), "as authored")
+        );
         assert_eq!(settled.meta().unwrap().to_json(), "{\"m\":1}");
-        let expected: &[&str] = if name == "t" { &["body", "wrapper"] } else { &["wrapper"] };
+        let expected: &[&str] = if name == "t" {
+            &["body", "wrapper"]
+        } else {
+            &["wrapper"]
+        };
         assert_eq!(contexts_of(&settled), expected, "T208");
     }
 }
@@ -643,9 +814,17 @@ fn an_attempt_belongs_to_its_execution() {
         })
         .unwrap();
     assert_eq!(text_of(&rig.run("t")), "\"v\"");
-    assert_eq!(renders.load(Ordering::Acquire), 1, "its own passes as it is");
+    assert_eq!(
+        renders.load(Ordering::Acquire),
+        1,
+        "its own passes as it is"
+    );
     assert_eq!(text_of(&rig.run("t")), "\"v\"");
-    assert_eq!(renders.load(Ordering::Acquire), 2, "another's is rendered again");
+    assert_eq!(
+        renders.load(Ordering::Acquire),
+        2,
+        "another's is rendered again"
+    );
     registration.dispose();
     rig.register(build(spec::integer().into(), &renders));
     assert_eq!(code_of(&rig.run("t")), Some("INVALID_TOOL_OUTPUT"));
@@ -700,7 +879,10 @@ fn a_listener_keeps_a_result_without_harm() {
         .unwrap();
     let settled = rig.run("t");
     assert_eq!(contexts_of(&settled), ["added"]);
-    assert!(kept.lock().unwrap()[0].contexts().is_empty(), "T177: a listener's copy stays as it was");
+    assert!(
+        kept.lock().unwrap()[0].contexts().is_empty(),
+        "T177: a listener's copy stays as it was"
+    );
 }
 
 /// T216–T221, T229: what an accepting decision replaces, and what it keeps.
@@ -721,15 +903,40 @@ fn accepting_decisions() {
         (rig.run("t"), rig.trace.take())
     };
     let (settled, _) = run(ok, PostDecision::content("new"));
-    assert_eq!((text_of(&settled).as_str(), settled.value().unwrap().to_json()), ("new", "\"v\"".into()), "T217");
+    assert_eq!(
+        (
+            text_of(&settled).as_str(),
+            settled.value().unwrap().to_json()
+        ),
+        ("new", "\"v\"".into()),
+        "T217"
+    );
     assert!(settled.meta().is_some());
-    assert_eq!(contexts_of(&settled), ["deferred", "decision"], "T228, T229");
+    assert_eq!(
+        contexts_of(&settled),
+        ["deferred", "decision"],
+        "T228, T229"
+    );
     let (settled, _) = run(fails, PostDecision::content("new"));
-    assert_eq!((text_of(&settled).as_str(), code_of(&settled)), ("new", Some("X")), "T217: still that failure");
+    assert_eq!(
+        (text_of(&settled).as_str(), code_of(&settled)),
+        ("new", Some("X")),
+        "T217: still that failure"
+    );
     assert_eq!(settled.error().unwrap().message, "boom");
     let (settled, trace) = run(ok, PostDecision::value(json("\"w\"")));
-    assert_eq!((text_of(&settled).as_str(), settled.value().unwrap().to_json()), ("w", "\"w\"".into()), "T219");
-    assert_eq!(trace, ["body", "render", "meta", "render", "meta", "finalize"]);
+    assert_eq!(
+        (
+            text_of(&settled).as_str(),
+            settled.value().unwrap().to_json()
+        ),
+        ("w", "\"w\"".into()),
+        "T219"
+    );
+    assert_eq!(
+        trace,
+        ["body", "render", "meta", "render", "meta", "finalize"]
+    );
     assert_eq!(contexts_of(&settled), ["deferred", "decision"]);
     let (settled, _) = run(fails, PostDecision::value(json("\"w\"")));
     let expected = "tools/post-execute cannot replace the value of a failed result";
@@ -743,16 +950,30 @@ fn accepting_decisions() {
 fn blocking_decisions() {
     let unknown = Block::from_document(&json(r#"{"type":"audio","data":"AA"}"#)).unwrap();
     for (feedback, message) in [
-        (Content::from(vec![Block::text("a"), Block::text("b")]), "a\nb"),
-        (Content::from(vec![Block::text("a"), unknown.clone()]), "a\n[audio content]"),
+        (
+            Content::from(vec![Block::text("a"), Block::text("b")]),
+            "a\nb",
+        ),
+        (
+            Content::from(vec![Block::text("a"), unknown.clone()]),
+            "a\n[audio content]",
+        ),
         (Content::from(unknown), "[audio content]"),
         (Content::new(), "tool result blocked by post-execute policy"),
-        (Content::text(""), "tool result blocked by post-execute policy"),
+        (
+            Content::text(""),
+            "tool result blocked by post-execute policy",
+        ),
     ] {
-        for body in [|| Ok(Document::string("v")), || Err(ToolError::coded("XError", "X", "boom"))] as [fn() -> _; 2] {
+        for body in [
+            || Ok(Document::string("v")),
+            || Err(ToolError::coded("XError", "X", "boom")),
+        ] as [fn() -> _; 2]
+        {
             let rig = Rig::new();
             rig.register(noting("t", &rig.trace, body));
-            let decision = PostDecision::block(feedback.clone()).with_contexts([context("decision")]);
+            let decision =
+                PostDecision::block(feedback.clone()).with_contexts([context("decision")]);
             rig.global()
                 .on_post_execute(move |_, _, _| {
                     let decision = decision.clone();
@@ -762,7 +983,11 @@ fn blocking_decisions() {
             let settled = rig.run("t");
             let error = settled.error().unwrap();
             assert_eq!((error.message.as_str(), &error.info), (message, &None));
-            assert_eq!(settled.content(), &feedback, "the content is exactly the feedback");
+            assert_eq!(
+                settled.content(),
+                &feedback,
+                "the content is exactly the feedback"
+            );
             assert!(settled.value().is_none() && settled.meta().is_none());
             assert_eq!(contexts_of(&settled), ["decision"], "T230");
         }
@@ -781,7 +1006,10 @@ fn contexts_keep_their_order_and_their_authors() {
     rig.global()
         .on_execute(|_, next| async move {
             next.run().await?;
-            Ok(Around::success(Document::null(), [context("wrapper"), context("wrapper")]))
+            Ok(Around::success(
+                Document::null(),
+                [context("wrapper"), context("wrapper")],
+            ))
         })
         .unwrap();
     let post = |name: &'static str| {
@@ -796,10 +1024,19 @@ fn contexts_keep_their_order_and_their_authors() {
     post("outer");
     post("inner");
     let settled = rig.run("t");
-    assert_eq!(contexts_of(&settled), ["body 1", "body 2", "wrapper", "wrapper", "inner", "outer"]);
+    assert_eq!(
+        contexts_of(&settled),
+        ["body 1", "body 2", "wrapper", "wrapper", "inner", "outer"]
+    );
     let inner = &settled.contexts()[4];
     assert_eq!(inner.id, "inner");
-    assert_eq!(inner.source, ContextSource::Plugin { plugin: "inner".into(), form: None });
+    assert_eq!(
+        inner.source,
+        ContextSource::Plugin {
+            plugin: "inner".into(),
+            form: None
+        }
+    );
     assert_eq!(
         serde_json::to_string(inner).unwrap(),
         r#"{"id":"inner","role":"user","content":[{"type":"text","text":"inner"}],"source":{"kind":"plugin","plugin":"inner"}}"#
@@ -812,7 +1049,11 @@ fn concluding_the_turn() {
     let concluding = |name: &str, fails: bool| {
         tool(name, move |_, cx| async move {
             cx.conclude_turn();
-            if fails { Err(ToolError::new("no")) } else { Ok(Document::null()) }
+            if fails {
+                Err(ToolError::new("no"))
+            } else {
+                Ok(Document::null())
+            }
         })
     };
     let run = |fails: bool, decision: Option<PostDecision>| {
@@ -830,21 +1071,45 @@ fn concluding_the_turn() {
     };
     let concluded = run(false, None);
     assert!(concluded.concludes_turn());
-    assert!(serde_json::to_string(&concluded).unwrap().contains("\"concludesTurn\":true"));
+    assert!(
+        serde_json::to_string(&concluded)
+            .unwrap()
+            .contains("\"concludesTurn\":true")
+    );
     assert!(!run(true, None).concludes_turn());
-    assert!(run(false, Some(PostDecision::content("c"))).concludes_turn(), "T235");
-    assert!(run(false, Some(PostDecision::value(json("1")))).concludes_turn(), "T235");
-    assert!(!run(false, Some(PostDecision::block("b"))).concludes_turn(), "T235");
+    assert!(
+        run(false, Some(PostDecision::content("c"))).concludes_turn(),
+        "T235"
+    );
+    assert!(
+        run(false, Some(PostDecision::value(json("1")))).concludes_turn(),
+        "T235"
+    );
+    assert!(
+        !run(false, Some(PostDecision::block("b"))).concludes_turn(),
+        "T235"
+    );
 
     let rig = Rig::new();
     rig.register(concluding("inner", false));
     rig.register(tool("silent", |_, cx| async move {
-        assert!(cx.execute(cx.call("n", "inner", "{}")).await.concludes_turn());
+        assert!(
+            cx.execute(cx.call("n", "inner", "{}"))
+                .await
+                .concludes_turn()
+        );
         Ok(Document::null())
     }));
     let settled = rig.run("silent");
-    assert!(!settled.concludes_turn(), "T234: it does not propagate by itself");
-    assert!(!serde_json::to_string(settled.outcome()).unwrap().contains("concludesTurn"));
+    assert!(
+        !settled.concludes_turn(),
+        "T234: it does not propagate by itself"
+    );
+    assert!(
+        !serde_json::to_string(settled.outcome())
+            .unwrap()
+            .contains("concludesTurn")
+    );
 }
 
 /// T239, T240, T243: the finalizer may replace the content, and nothing else.
@@ -854,18 +1119,32 @@ fn a_finalizer_replaces_content_only() {
     let (tool, _) = MockTool::new("t")
         .returns("\"v\"")
         .build_with(|builder| {
-            builder.presentation_meta_value(|_, _| Ok(1)).finalize_content(|execution, outcome| {
-                assert_eq!(execution.arguments().is_some(), !outcome.is_error());
-                Ok(Some(Content::text(format!("F:{}", outcome.content().summary()))))
-            })
+            builder
+                .presentation_meta_value(|_, _| Ok(1))
+                .finalize_content(|execution, outcome| {
+                    assert_eq!(execution.arguments().is_some(), !outcome.is_error());
+                    Ok(Some(Content::text(format!(
+                        "F:{}",
+                        outcome.content().summary()
+                    ))))
+                })
         })
         .unwrap();
     rig.register(tool);
     let settled = rig.run("t");
-    assert_eq!((text_of(&settled).as_str(), settled.value().unwrap().to_json()), ("F:v", "\"v\"".to_owned()));
+    assert_eq!(
+        (
+            text_of(&settled).as_str(),
+            settled.value().unwrap().to_json()
+        ),
+        ("F:v", "\"v\"".to_owned())
+    );
     assert!(settled.meta().is_some());
     let settled = rig.execute(Call::new("c", "t", "{\"a\":-0}", Signal::never()));
-    assert!(text_of(&settled).starts_with("F:Error: "), "T241: with absent arguments");
+    assert!(
+        text_of(&settled).starts_with("F:Error: "),
+        "T241: with absent arguments"
+    );
     assert!(!settled.error().unwrap().message.starts_with("F:"));
 }
 
@@ -874,9 +1153,13 @@ fn a_finalizer_replaces_content_only() {
 fn observers_see_the_last_word() {
     let rig = Rig::new();
     rig.register(named("t"));
-    rig.global().on_execute(|_, _| async { Ok(Failure::new("substituted").into()) }).unwrap();
+    rig.global()
+        .on_execute(|_, _| async { Ok(Failure::new("substituted").into()) })
+        .unwrap();
     let trace = rig.trace.clone();
-    rig.global().on_result(move |_, outcome| trace.note(text_of(outcome))).unwrap();
+    rig.global()
+        .on_result(move |_, outcome| trace.note(text_of(outcome)))
+        .unwrap();
     rig.run("t");
     assert_eq!(rig.trace.take(), ["Error: substituted"]);
 }
@@ -889,12 +1172,22 @@ fn a_nested_call_passes_everything() {
     rig.register(noting("inner", &rig.trace, || Ok(Document::string("v"))));
     rig.register(tool("outer", |_, cx| async move {
         let mut call = cx.call(cx.execution().id().sub_call(1), "inner", "{}");
-        assert_eq!((call.parent, call.agent.as_ref()), (Some(cx.token()), cx.execution().agent()));
+        assert_eq!(
+            (call.parent, call.agent.as_ref()),
+            (Some(cx.token()), cx.execution().agent())
+        );
         call.attempt = 3;
         let nested = cx.execute(call).await;
         assert!(nested.meta().is_none(), "T251");
-        assert_eq!(contexts_of(&nested), ["deferred"], "T253: they come back to whoever called");
-        nested.contexts().iter().for_each(|context| cx.defer_context(context.clone()));
+        assert_eq!(
+            contexts_of(&nested),
+            ["deferred"],
+            "T253: they come back to whoever called"
+        );
+        nested
+            .contexts()
+            .iter()
+            .for_each(|context| cx.defer_context(context.clone()));
         Err(ToolError::new("outer fails later"))
     }));
     let guarded = Arc::new(Mutex::new(Vec::new()));
@@ -902,15 +1195,28 @@ fn a_nested_call_passes_everything() {
     rig.global()
         .guard(move |execution: &Execution| {
             let mut saw = saw.lock().unwrap();
-            saw.push((execution.id().to_string(), execution.root_id().to_string(), execution.parent(), execution.token()));
+            saw.push((
+                execution.id().to_string(),
+                execution.root_id().to_string(),
+                execution.parent(),
+                execution.token(),
+            ));
             None::<Denial>
         })
         .unwrap();
     let settled = rig.execute(call("outer").agent(&agent));
-    assert_eq!(contexts_of(&settled), ["deferred"], "T253: though the outer body fails");
+    assert_eq!(
+        contexts_of(&settled),
+        ["deferred"],
+        "T253: though the outer body fails"
+    );
     let guarded = guarded.lock().unwrap();
     assert_eq!((guarded[0].0.as_str(), guarded[0].2), ("c1", None));
-    assert_eq!((guarded[1].0.as_str(), guarded[1].1.as_str()), ("c1:code:1", "c1"), "T11");
+    assert_eq!(
+        (guarded[1].0.as_str(), guarded[1].1.as_str()),
+        ("c1:code:1", "c1"),
+        "T11"
+    );
     assert_eq!(guarded[1].2, Some(guarded[0].3), "T14");
     assert_eq!(rig.trace.take(), ["body", "render", "finalize"]);
     assert_eq!(rig.invariants.executions(), 2, "T250");
@@ -925,14 +1231,26 @@ fn allowing_a_program_does_not_allow_its_calls() {
         let nested = cx.execute(cx.call("n", "inner", "{}")).await;
         Ok(Document::string(nested.error().unwrap().message.as_str()))
     }));
-    rig.global().guard(|e: &Execution| (e.name() == "inner").then(|| Denial::new("not this"))).unwrap();
-    assert_eq!((text_of(&rig.run("outer")).as_str(), inner.calls()), ("not this", 0));
+    rig.global()
+        .guard(|e: &Execution| (e.name() == "inner").then(|| Denial::new("not this")))
+        .unwrap();
+    assert_eq!(
+        (text_of(&rig.run("outer")).as_str(), inner.calls()),
+        ("not this", 0)
+    );
 }
 
 /// T392, T393, T396, T394, T395: what the output contract makes of values, renderings and card data.
 #[test]
 fn the_output_contract() {
-    for value in ["null", "true", "0.5", "\"s\"", "[1,[2]]", "{\"a\":{\"b\":[]}}"] {
+    for value in [
+        "null",
+        "true",
+        "0.5",
+        "\"s\"",
+        "[1,[2]]",
+        "{\"a\":{\"b\":[]}}",
+    ] {
         let rig = Rig::new();
         let document = json(value);
         rig.register(tool("t", move |_, _| {
@@ -943,12 +1261,19 @@ fn the_output_contract() {
         assert_eq!(settled.value().unwrap().to_json(), value, "T396");
         let expected = if value == "\"s\"" { "s" } else { value };
         assert_eq!(text_of(&settled), expected, "the default rendering");
-        assert!(settled.meta().is_none() && !serde_json::to_string(settled.outcome()).unwrap().contains("meta"));
+        assert!(
+            settled.meta().is_none()
+                && !serde_json::to_string(settled.outcome())
+                    .unwrap()
+                    .contains("meta")
+        );
     }
     let rig = Rig::new();
     let (tool, _) = MockTool::new("t")
         .build_with(|builder| {
-            builder.render_value(|_, _| Vec::<Block>::new()).presentation_meta_value(|_, _| Ok(()))
+            builder
+                .render_value(|_, _| Vec::<Block>::new())
+                .presentation_meta_value(|_, _| Ok(()))
         })
         .unwrap();
     rig.register(tool);
@@ -957,7 +1282,10 @@ fn the_output_contract() {
     assert_eq!(settled.meta(), Some(&Document::null()), "T395");
     let text = serde_json::to_string(settled.outcome()).unwrap();
     assert!(text.contains("\"meta\":null"), "{text}");
-    assert_eq!(serde_json::from_str::<Outcome>(&text).unwrap().meta(), Some(&Document::null()));
+    assert_eq!(
+        serde_json::from_str::<Outcome>(&text).unwrap().meta(),
+        Some(&Document::null())
+    );
 
     let failing: [(&str, Tool); 3] = [
         (
@@ -970,13 +1298,18 @@ fn the_output_contract() {
         (
             "output.presentationMeta failed: no",
             MockTool::new("t")
-                .build_with(|b| b.presentation_meta_value(|_, _| Err::<(), _>(ToolError::new("no"))))
+                .build_with(|b| {
+                    b.presentation_meta_value(|_, _| Err::<(), _>(ToolError::new("no")))
+                })
                 .unwrap()
                 .0,
         ),
         (
             "output.presentationMeta returned non-lossless JSON",
-            MockTool::new("t").build_with(|b| b.presentation_meta_value(|_, _| Ok(f64::NAN))).unwrap().0,
+            MockTool::new("t")
+                .build_with(|b| b.presentation_meta_value(|_, _| Ok(f64::NAN)))
+                .unwrap()
+                .0,
         ),
     ];
     for (violation, tool) in failing {
@@ -984,7 +1317,10 @@ fn the_output_contract() {
         rig.register(tool);
         let settled = rig.run("t");
         let expected = format!("tool \"t\" returned invalid output: {violation}");
-        assert_eq!((settled.error().unwrap().message.as_str(), code_of(&settled)), (&*expected, Some("INVALID_TOOL_OUTPUT")));
+        assert_eq!(
+            (settled.error().unwrap().message.as_str(), code_of(&settled)),
+            (&*expected, Some("INVALID_TOOL_OUTPUT"))
+        );
         assert!(settled.value().is_none(), "T393");
     }
 }
@@ -1002,9 +1338,15 @@ fn messages_are_the_outermost() {
         Ok(Document::string(number.to_string()))
     }));
     let settled = rig.run("t");
-    assert_eq!((text_of(&settled).as_str(), code_of(&settled)), ("Error: could not count", Some("X")));
+    assert_eq!(
+        (text_of(&settled).as_str(), code_of(&settled)),
+        ("Error: could not count", Some("X"))
+    );
     let settled = rig.run("u");
-    assert_eq!((text_of(&settled).as_str(), code_of(&settled)), ("Error: invalid digit found in string", None));
+    assert_eq!(
+        (text_of(&settled).as_str(), code_of(&settled)),
+        ("Error: invalid digit found in string", None)
+    );
 }
 
 /// T18–T20, T437, T438: the serialised forms, key by key.
@@ -1013,12 +1355,17 @@ fn the_serialised_forms() {
     let rig = Rig::new();
     rig.register(named("t"));
     let text = |settled: &Settled| serde_json::to_string(settled.outcome()).unwrap();
-    assert_eq!(text(&rig.run("t")), r#"{"isError":false,"value":"t","content":[{"type":"text","text":"t"}]}"#);
+    assert_eq!(
+        text(&rig.run("t")),
+        r#"{"isError":false,"value":"t","content":[{"type":"text","text":"t"}]}"#
+    );
     assert_eq!(
         text(&rig.run("nope")),
         r#"{"isError":true,"error":{"message":"unknown tool \"nope\"","info":{"name":"ToolNotFoundError","code":"UNKNOWN_TOOL"}},"content":[{"type":"text","text":"Error: unknown tool \"nope\""}]}"#
     );
-    rig.global().guard(|_: &Execution| Some(Denial::new("no"))).unwrap();
+    rig.global()
+        .guard(|_: &Execution| Some(Denial::new("no")))
+        .unwrap();
     assert_eq!(
         text(&rig.run("t")),
         r#"{"isError":true,"error":{"message":"no"},"content":[{"type":"text","text":"Error: no"}]}"#
@@ -1031,9 +1378,24 @@ fn the_stages_compose_to_execute() {
     let setups: [Break; 5] = [
         |_| {},
         |rig| rig::yield_in_every_stage(&rig.global()).unwrap(),
-        |rig| _ = rig.global().guard(|_: &Execution| Some(Denial::new("no"))).unwrap(),
-        |rig| _ = rig.global().on_execute(|_, _| async { Err(ToolError::new("wrapper")) }).unwrap(),
-        |rig| _ = rig.global().on_post_execute(|_, _, _| async { Ok(PostDecision::block("b")) }).unwrap(),
+        |rig| {
+            _ = rig
+                .global()
+                .guard(|_: &Execution| Some(Denial::new("no")))
+                .unwrap()
+        },
+        |rig| {
+            _ = rig
+                .global()
+                .on_execute(|_, _| async { Err(ToolError::new("wrapper")) })
+                .unwrap()
+        },
+        |rig| {
+            _ = rig
+                .global()
+                .on_post_execute(|_, _, _| async { Ok(PostDecision::block("b")) })
+                .unwrap()
+        },
     ];
     for (index, setup) in setups.into_iter().enumerate() {
         let both = [false, true].map(|in_lane| {
@@ -1041,15 +1403,29 @@ fn the_stages_compose_to_execute() {
             rig.register(noting("t", &rig.trace, || Ok(Document::string("v"))));
             note_stages(&rig.global(), &rig.trace, "");
             setup(&rig);
-            let calls = [("t", "{}"), ("t", "[]"), ("t", "{\"a\":-0}"), ("nope", "{}")];
-            let calls = calls.map(|(name, arguments)| Call::new("c1", name, arguments, Signal::never()));
+            let calls = [
+                ("t", "{}"),
+                ("t", "[]"),
+                ("t", "{\"a\":-0}"),
+                ("nope", "{}"),
+            ];
+            let calls =
+                calls.map(|(name, arguments)| Call::new("c1", name, arguments, Signal::never()));
             let outcomes: Vec<_> = if in_lane {
-                let lane = rig.tools.execute_batch(calls.into(), LaneConfig::new(Signal::never()), ());
+                let lane =
+                    rig.tools
+                        .execute_batch(calls.into(), LaneConfig::new(Signal::never()), ());
                 block_on(lane).unwrap()
             } else {
                 calls.into_iter().map(|call| rig.execute(call)).collect()
             };
-            (outcomes.iter().map(|settled| settled.outcome().clone()).collect::<Vec<_>>(), rig.trace.take())
+            (
+                outcomes
+                    .iter()
+                    .map(|settled| settled.outcome().clone())
+                    .collect::<Vec<_>>(),
+                rig.trace.take(),
+            )
         });
         assert_eq!(both[0], both[1], "{index}");
     }
@@ -1076,11 +1452,35 @@ fn declarations() {
         MockTool::new("t").build_with(declare).unwrap().0
     };
     let plain = declared(|builder| builder);
-    assert_eq!((plain.effect(), plain.is_destructive(), plain.is_open_world()), (Effect::Once, true, false));
+    assert_eq!(
+        (
+            plain.effect(),
+            plain.is_destructive(),
+            plain.is_open_world()
+        ),
+        (Effect::Once, true, false)
+    );
     let reads = declared(|builder| builder.read_only().destructive(true));
-    assert_eq!((reads.effect(), reads.is_destructive()), (Effect::ReadOnly, false), "what only reads destroys nothing");
-    let careful = declared(|builder| builder.idempotent().destructive(false).open_world().owns_deadline());
-    assert_eq!((careful.effect(), careful.is_destructive(), careful.is_open_world()), (Effect::Idempotent, false, true));
+    assert_eq!(
+        (reads.effect(), reads.is_destructive()),
+        (Effect::ReadOnly, false),
+        "what only reads destroys nothing"
+    );
+    let careful = declared(|builder| {
+        builder
+            .idempotent()
+            .destructive(false)
+            .open_world()
+            .owns_deadline()
+    });
+    assert_eq!(
+        (
+            careful.effect(),
+            careful.is_destructive(),
+            careful.is_open_world()
+        ),
+        (Effect::Idempotent, false, true)
+    );
     assert!(careful.owns_deadline() && !plain.owns_deadline());
 }
 

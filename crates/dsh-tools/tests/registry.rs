@@ -1,5 +1,7 @@
 //! Registering, disposing, being told of changes, seeing and restricting: chapter 2 (T53–T113).
 
+#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+
 mod rig;
 
 use std::sync::Arc;
@@ -11,13 +13,17 @@ use dsh_schema::Document;
 use dsh_schema::spec::{self, ParameterSpec};
 use dsh_testkit::{Driven, MockTool, block_on};
 use dsh_tools::{
-    Checking, Denial, Execution, Mode, Registration, RegistryErrorKind, Restriction, Tool, ToolError, Tools,
-    ToolsConfig,
+    Checking, Denial, Execution, Mode, Registration, RegistryErrorKind, Restriction, Tool,
+    ToolError, Tools, ToolsConfig,
 };
 use rig::{Rig, call, code_of, json, named, text_of, tool, without_deadlock};
 
 fn names(tools: &Tools, scope: Option<&Scope>) -> Vec<String> {
-    tools.schemas(scope).iter().map(|schema| schema.name().to_owned()).collect()
+    tools
+        .schemas(scope)
+        .iter()
+        .map(|schema| schema.name().to_owned())
+        .collect()
 }
 
 /// How many change notifications an action causes.
@@ -27,7 +33,9 @@ impl Changes {
     fn of(rig: &Rig) -> Self {
         let (count, counter) = (Arc::<AtomicUsize>::default(), Arc::clone);
         let changes = counter(&count);
-        rig.global().on_change(move || _ = changes.fetch_add(1, Ordering::AcqRel)).unwrap();
+        rig.global()
+            .on_change(move || _ = changes.fetch_add(1, Ordering::AcqRel))
+            .unwrap();
         Self(count)
     }
 
@@ -64,30 +72,63 @@ fn definitions_are_checked_in_order() {
     };
     let good = json(r#"{"type":"object"}"#);
     let error = define(Some(0), &bad_parameters, &bad_output).unwrap_err();
-    assert_eq!(error.to_string(), "tool \"a\" timeoutMs must be a positive finite number");
-    assert_eq!((error.kind(), error.code()), (RegistryErrorKind::Definition, "INVALID_DEFINITION"));
+    assert_eq!(
+        error.to_string(),
+        "tool \"a\" timeoutMs must be a positive finite number"
+    );
+    assert_eq!(
+        (error.kind(), error.code()),
+        (RegistryErrorKind::Definition, "INVALID_DEFINITION")
+    );
     let error = define(None, &good, &bad_output).unwrap_err();
-    assert_eq!((error.kind(), error.code()), (RegistryErrorKind::Schema, "UNSUPPORTED_SCHEMA"));
-    assert!(error.to_string().contains("unsupported JSON schema: schema.format is not a supported keyword"), "{error}");
+    assert_eq!(
+        (error.kind(), error.code()),
+        (RegistryErrorKind::Schema, "UNSUPPORTED_SCHEMA")
+    );
+    assert!(
+        error
+            .to_string()
+            .contains("unsupported JSON schema: schema.format is not a supported keyword"),
+        "{error}"
+    );
     assert_eq!(error.violations().len(), 1, "T56");
     assert!(define(None, &bad_parameters, &good).is_err());
     assert!(define(Some(1), &good, &good).is_ok());
     // T55: an output is a required step of the builder; leaving one out is the only way left, and it is named.
-    let missing = Tool::new("a", "A.").run(|_, _| async { Err(ToolError::new("never")) }).unwrap_err();
-    assert!(missing.to_string().contains("tool \"a\" declares no"), "{missing}");
+    let missing = Tool::new("a", "A.")
+        .run(|_, _| async { Err(ToolError::new("never")) })
+        .unwrap_err();
+    assert!(
+        missing.to_string().contains("tool \"a\" declares no"),
+        "{missing}"
+    );
 }
 
 /// T58: the transport's name is reserved in every layer and every mode.
 #[test]
 fn the_transports_name_is_reserved() {
     for mode in [Mode::Native, Mode::Code, Mode::Both] {
-        let rig = Rig::configured(ToolsConfig { mode, ..ToolsConfig::default() });
+        let rig = Rig::configured(ToolsConfig {
+            mode,
+            ..ToolsConfig::default()
+        });
         let changes = Changes::of(&rig);
-        for receiver in [rig.global(), dsh_tools::Receiver::clone(&rig.tools.scoped(&Scope::new("a")))] {
+        for receiver in [
+            rig.global(),
+            dsh_tools::Receiver::clone(&rig.tools.scoped(&Scope::new("a"))),
+        ] {
             let error = receiver.register(named("run_code")).unwrap_err();
-            assert_eq!((error.kind(), error.code()), (RegistryErrorKind::Reserved, "RESERVED_NAME"));
-            assert!(error.to_string().contains("run_code") && error.to_string().contains("reserved"));
-            let error = rig.tools.update(|update| update.register(&receiver, named("run_code"))).unwrap_err();
+            assert_eq!(
+                (error.kind(), error.code()),
+                (RegistryErrorKind::Reserved, "RESERVED_NAME")
+            );
+            assert!(
+                error.to_string().contains("run_code") && error.to_string().contains("reserved")
+            );
+            let error = rig
+                .tools
+                .update(|update| update.register(&receiver, named("run_code")))
+                .unwrap_err();
             assert_eq!(error.kind(), RegistryErrorKind::Reserved);
         }
         assert_eq!(changes.take(), 0, "T54: no trace");
@@ -109,10 +150,19 @@ fn a_name_is_unique_in_its_layer() {
             scoped.register(named("t")).unwrap();
         }
         let error = global.register(named("t")).unwrap_err();
-        assert_eq!((error.kind(), error.code()), (RegistryErrorKind::Duplicate, "TOOL_EXISTS"));
-        assert!(error.to_string().contains("already registered") && error.to_string().contains("agent.ctx"));
+        assert_eq!(
+            (error.kind(), error.code()),
+            (RegistryErrorKind::Duplicate, "TOOL_EXISTS")
+        );
+        assert!(
+            error.to_string().contains("already registered")
+                && error.to_string().contains("agent.ctx")
+        );
         let error = scoped.register(named("t")).unwrap_err();
-        assert_eq!(error.to_string(), "tool \"t\" is already registered in this scope");
+        assert_eq!(
+            error.to_string(),
+            "tool \"t\" is already registered in this scope"
+        );
     }
 }
 
@@ -125,9 +175,15 @@ fn get_hands_back_the_definition() {
     rig.register(global.clone());
     rig.tools.scoped(&scope).register(scoped.clone()).unwrap();
     rig.register(named("hidden"));
-    rig.tools.scoped(&scope).restrict(Restriction::deny(["hidden"])).unwrap();
+    rig.tools
+        .scoped(&scope)
+        .restrict(Restriction::deny(["hidden"]))
+        .unwrap();
     assert!(Tool::same(&rig.tools.get("t", None).unwrap(), &global));
-    assert!(Tool::same(&rig.tools.get("t", Some(&scope)).unwrap(), &scoped));
+    assert!(Tool::same(
+        &rig.tools.get("t", Some(&scope)).unwrap(),
+        &scoped
+    ));
     assert!(rig.tools.get("hidden", Some(&scope)).is_none());
     assert!(rig.tools.get("unknown", None).is_none());
 }
@@ -154,7 +210,9 @@ fn unchecked_parameters_only_describe() {
 fn a_registration_is_disposed_of_once() {
     let rig = Rig::new();
     let (trace, tools) = (rig.trace.clone(), rig.tools.clone());
-    rig.global().on_change(move || trace.note(format!("{:?}", names(&tools, None)))).unwrap();
+    rig.global()
+        .on_change(move || trace.note(format!("{:?}", names(&tools, None))))
+        .unwrap();
     let registration = rig.register(named("t"));
     assert!(registration.is_live());
     assert_eq!(rig.trace.take(), ["[\"t\"]"]);
@@ -174,8 +232,13 @@ fn a_lifetime_takes_its_registrations_along() {
     rig.register(named("stays"));
     let receiver = rig.tools.global(&plugin);
     receiver.register(named("goes")).unwrap();
-    receiver.guard(|_: &Execution| Some(Denial::new("no"))).unwrap();
-    rig.tools.scoped(&scope).restrict(Restriction::allow(["goes"])).unwrap();
+    receiver
+        .guard(|_: &Execution| Some(Denial::new("no")))
+        .unwrap();
+    rig.tools
+        .scoped(&scope)
+        .restrict(Restriction::allow(["goes"]))
+        .unwrap();
     assert_eq!(names(&rig.tools, Some(&scope)), ["goes"]);
     block_on(scope.dispose());
     assert_eq!(names(&rig.tools, Some(&scope)), ["stays", "goes"], "T82");
@@ -219,7 +282,10 @@ fn a_removal_takes_its_place_in_a_teardown() {
     rig.tools.global(&plugin).register(named("t")).unwrap();
     plugin.effect("behind", look("before its removal")).unwrap();
     block_on(plugin.dispose());
-    assert_eq!(rig.trace.take(), ["before its removal: true", "after its removal: false"]);
+    assert_eq!(
+        rig.trace.take(),
+        ["before its removal: true", "after its removal: false"]
+    );
 }
 
 /// T71: an owner that has ended owns nothing new, of any kind, and nothing changes.
@@ -234,20 +300,44 @@ fn an_ended_owner_is_refused() {
     let mut refused = Vec::new();
     for receiver in [global, dsh_tools::Receiver::clone(&scoped)] {
         refused.push(receiver.register(named("new")).map(drop));
-        refused.push(receiver.guard(|_: &Execution| Some(Denial::new("guard"))).map(drop));
-        refused.push(receiver.on_pre_execute(|_, _| async { Err(ToolError::new("pre")) }).map(drop));
-        refused.push(receiver.on_execute(|_, _| async { Err(ToolError::new("around")) }).map(drop));
-        refused.push(receiver.on_post_execute(|_, _, _| async { Err(ToolError::new("post")) }).map(drop));
+        refused.push(
+            receiver
+                .guard(|_: &Execution| Some(Denial::new("guard")))
+                .map(drop),
+        );
+        refused.push(
+            receiver
+                .on_pre_execute(|_, _| async { Err(ToolError::new("pre")) })
+                .map(drop),
+        );
+        refused.push(
+            receiver
+                .on_execute(|_, _| async { Err(ToolError::new("around")) })
+                .map(drop),
+        );
+        refused.push(
+            receiver
+                .on_post_execute(|_, _, _| async { Err(ToolError::new("post")) })
+                .map(drop),
+        );
         refused.push(receiver.on_result(|_, _| ()).map(drop));
         refused.push(receiver.on_progress(|_, _| ()).map(drop));
         refused.push(receiver.on_change(|| ()).map(drop));
-        refused.push(rig.tools.update(|update| update.register(&receiver, named("new"))).map(drop));
+        refused.push(
+            rig.tools
+                .update(|update| update.register(&receiver, named("new")))
+                .map(drop),
+        );
     }
     refused.push(scoped.restrict(Restriction::deny(["t"])).map(drop));
     refused.push(scoped.present_as(Mode::Code).map(drop));
     for (index, result) in refused.into_iter().enumerate() {
         let error = result.unwrap_err();
-        assert_eq!((error.kind(), error.code()), (RegistryErrorKind::Inactive, "INACTIVE_EFFECT"), "{index}");
+        assert_eq!(
+            (error.kind(), error.code()),
+            (RegistryErrorKind::Inactive, "INACTIVE_EFFECT"),
+            "{index}"
+        );
     }
     assert_eq!(names(&rig.tools, Some(&scope)), ["t"]);
     assert_eq!(text_of(&rig.execute(call("t").agent(&scope))), "t");
@@ -262,7 +352,10 @@ fn changes_are_told_to_everybody() {
     let changes = Changes::of(&rig);
     let elsewhere = Arc::new(AtomicUsize::new(0));
     let count = elsewhere.clone();
-    rig.tools.scoped(&other).on_change(move || _ = count.fetch_add(1, Ordering::AcqRel)).unwrap();
+    rig.tools
+        .scoped(&other)
+        .on_change(move || _ = count.fetch_add(1, Ordering::AcqRel))
+        .unwrap();
     let scoped = rig.tools.scoped(&scope);
     let mut told = Vec::new();
     let mut each = |registration: Registration| {
@@ -293,13 +386,19 @@ fn what_is_hidden_is_unknown() {
     let (a, b) = (Scope::new("a"), Scope::new("b"));
     rig.tools.scoped(&a).register(named("mine")).unwrap();
     rig.register(named("masked"));
-    rig.tools.scoped(&b).restrict(Restriction::deny(["masked"])).unwrap();
+    rig.tools
+        .scoped(&b)
+        .restrict(Restriction::deny(["masked"]))
+        .unwrap();
     for name in ["mine", "masked", "nowhere"] {
         let settled = rig.execute(call(name).agent(&b));
         let error = settled.error().unwrap();
         let info = error.info.as_ref().unwrap();
         assert_eq!(error.message, format!("unknown tool \"{name}\""));
-        assert_eq!((&*info.name, &*info.code), ("ToolNotFoundError", "UNKNOWN_TOOL"));
+        assert_eq!(
+            (&*info.name, &*info.code),
+            ("ToolNotFoundError", "UNKNOWN_TOOL")
+        );
     }
 }
 
@@ -310,10 +409,26 @@ fn a_near_name_is_suggested() {
     let scope = Scope::new("a");
     rig.register(named("read_file"));
     let settled = rig.run("raed_file");
-    let texts: Vec<_> = settled.content().iter().map(|block| block.as_text().unwrap()).collect();
-    assert_eq!(texts, ["Error: unknown tool \"raed_file\"", "did you mean \"read_file\"?"]);
-    rig.tools.scoped(&scope).restrict(Restriction::deny(["read_file"])).unwrap();
-    assert_eq!(rig.execute(call("raed_file").agent(&scope)).content().len(), 1);
+    let texts: Vec<_> = settled
+        .content()
+        .iter()
+        .map(|block| block.as_text().unwrap())
+        .collect();
+    assert_eq!(
+        texts,
+        [
+            "Error: unknown tool \"raed_file\"",
+            "did you mean \"read_file\"?"
+        ]
+    );
+    rig.tools
+        .scoped(&scope)
+        .restrict(Restriction::deny(["read_file"]))
+        .unwrap();
+    assert_eq!(
+        rig.execute(call("raed_file").agent(&scope)).content().len(),
+        1
+    );
     assert_eq!(rig.run("zzz").content().len(), 1);
 }
 
@@ -334,10 +449,20 @@ fn schemas_come_in_a_fixed_order() {
     rig.global().mount_transport(named("run_code")).unwrap();
     assert_eq!(names(&rig.tools, Some(&child)), ["z", "a", "m", "p", "own"]);
     let mode = rig.tools.scoped(&child).present_as(Mode::Both).unwrap();
-    assert_eq!(names(&rig.tools, Some(&child)), ["z", "a", "m", "p", "own", "run_code"]);
+    assert_eq!(
+        names(&rig.tools, Some(&child)),
+        ["z", "a", "m", "p", "own", "run_code"]
+    );
     mode.dispose();
-    rig.tools.scoped(&child).restrict(Restriction::deny(["m"])).unwrap();
-    assert_eq!(names(&rig.tools, Some(&child)), ["z", "a", "p", "own", "m"], "a masked place is nobody's");
+    rig.tools
+        .scoped(&child)
+        .restrict(Restriction::deny(["m"]))
+        .unwrap();
+    assert_eq!(
+        names(&rig.tools, Some(&child)),
+        ["z", "a", "p", "own", "m"],
+        "a masked place is nobody's"
+    );
     assert_eq!(names(&rig.tools, None), ["z", "a", "m"]);
 }
 
@@ -375,9 +500,24 @@ fn known_names_ignore_restrictions() {
     rig.register(named("b"));
     rig.register(named("a"));
     rig.tools.scoped(&scope).register(named("own")).unwrap();
-    rig.tools.scoped(&scope).restrict(Restriction::allow(["a"])).unwrap();
-    let visible = |scope: Option<&Scope>| rig.tools.visible(scope).iter().map(ToString::to_string).collect::<Vec<_>>();
-    let known = |scope: Option<&Scope>| rig.tools.known_names(scope).iter().map(ToString::to_string).collect::<Vec<_>>();
+    rig.tools
+        .scoped(&scope)
+        .restrict(Restriction::allow(["a"]))
+        .unwrap();
+    let visible = |scope: Option<&Scope>| {
+        rig.tools
+            .visible(scope)
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+    };
+    let known = |scope: Option<&Scope>| {
+        rig.tools
+            .known_names(scope)
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(visible(Some(&scope)), ["a", "own"]);
     assert_eq!(known(Some(&scope)), ["a", "b", "own"]);
     assert_eq!(known(None), ["a", "b"]);
@@ -400,11 +540,17 @@ fn restrictions_are_checked_in_order() {
     let changes = Changes::of(&rig);
     let refuse = |restriction: Restriction| {
         let error = scoped.restrict(restriction).unwrap_err();
-        assert_eq!((error.kind(), error.code()), (RegistryErrorKind::Restriction, "INVALID_RESTRICTION"));
+        assert_eq!(
+            (error.kind(), error.code()),
+            (RegistryErrorKind::Restriction, "INVALID_RESTRICTION")
+        );
         error.to_string()
     };
     assert!(refuse(Restriction::default()).contains("no-op"));
-    assert!(refuse(Restriction::deny(["nope", "run_code"])).contains("cannot name reserved"), "T95 before T96");
+    assert!(
+        refuse(Restriction::deny(["nope", "run_code"])).contains("cannot name reserved"),
+        "T95 before T96"
+    );
     assert!(refuse(Restriction::allow(["run_code"])).contains("cannot name reserved"));
     assert_eq!(
         refuse(Restriction::allow(["x", "a"]).and_deny(["own"])),
@@ -424,10 +570,17 @@ fn empty_lists_are_filters() {
     let rig = Rig::new();
     let scope = Scope::new("a");
     rig.register(named("a"));
-    let nothing = rig.tools.scoped(&scope).restrict(Restriction::allow::<_, &str>([])).unwrap();
+    let nothing = rig
+        .tools
+        .scoped(&scope)
+        .restrict(Restriction::allow::<_, &str>([]))
+        .unwrap();
     assert!(names(&rig.tools, Some(&scope)).is_empty());
     nothing.dispose();
-    rig.tools.scoped(&scope).restrict(Restriction::deny::<_, &str>([])).unwrap();
+    rig.tools
+        .scoped(&scope)
+        .restrict(Restriction::deny::<_, &str>([]))
+        .unwrap();
     assert_eq!(names(&rig.tools, Some(&scope)), ["a"]);
 }
 
@@ -447,7 +600,11 @@ fn filters_act_on_live_names() {
     rig.register(named("c"));
     assert_eq!(names(&rig.tools, Some(&scope)), ["own"]);
     rig.register(named("a"));
-    assert_eq!(names(&rig.tools, Some(&scope)), ["a", "own"], "a name, not a definition");
+    assert_eq!(
+        names(&rig.tools, Some(&scope)),
+        ["a", "own"],
+        "a name, not a definition"
+    );
     allow.dispose();
     assert_eq!(names(&rig.tools, Some(&scope)), ["c", "a", "own"]);
     deny.dispose();
@@ -464,12 +621,23 @@ fn a_filter_reaches_down() {
     let stranger = Scope::new("stranger");
     rig.register(named("a"));
     rig.tools.scoped(&parent).register(named("p")).unwrap();
-    rig.tools.scoped(&child).restrict(Restriction::deny(["p"])).unwrap().dispose();
-    let masked = rig.tools.scoped(&child).restrict(Restriction::deny(["p"])).unwrap();
+    rig.tools
+        .scoped(&child)
+        .restrict(Restriction::deny(["p"]))
+        .unwrap()
+        .dispose();
+    let masked = rig
+        .tools
+        .scoped(&child)
+        .restrict(Restriction::deny(["p"]))
+        .unwrap();
     assert_eq!(names(&rig.tools, Some(&child)), ["a"], "T104");
     assert_eq!(names(&rig.tools, Some(&parent)), ["a", "p"], "T103");
     masked.dispose();
-    rig.tools.scoped(&parent).restrict(Restriction::allow::<_, &str>([])).unwrap();
+    rig.tools
+        .scoped(&parent)
+        .restrict(Restriction::allow::<_, &str>([]))
+        .unwrap();
     assert_eq!(names(&rig.tools, Some(&parent)), ["p"], "T99");
     assert!(names(&rig.tools, Some(&child)).is_empty(), "T105, T106");
     assert_eq!(names(&rig.tools, Some(&stranger)), ["a"], "T103");
@@ -504,8 +672,16 @@ fn guards_come_in_the_order_of_their_layers() {
     let first = rig.tools.scoped(&parent).guard(deny).unwrap();
     let second = rig.tools.scoped(&parent).guard(deny).unwrap();
     first.dispose();
-    assert_eq!(text_of(&rig.execute(call("t").agent(&child))), "Error: no", "T109");
-    assert_eq!(rig.trace.take(), ["global", "parent"], "T110: a reason stops the evaluation");
+    assert_eq!(
+        text_of(&rig.execute(call("t").agent(&child))),
+        "Error: no",
+        "T109"
+    );
+    assert_eq!(
+        rig.trace.take(),
+        ["global", "parent"],
+        "T110: a reason stops the evaluation"
+    );
     second.dispose();
     assert_eq!(text_of(&rig.execute(call("t").agent(&child))), "t");
 }
@@ -519,7 +695,9 @@ fn guards_are_a_snapshot() {
     rig.global()
         .guard(move |_: &Execution| {
             if once.fetch_add(1, Ordering::AcqRel) == 0 {
-                receiver.guard(|_: &Execution| Some(Denial::new("second"))).unwrap();
+                receiver
+                    .guard(|_: &Execution| Some(Denial::new("second")))
+                    .unwrap();
             }
             None::<Denial>
         })
@@ -549,7 +727,10 @@ fn an_update_is_one_change() {
     assert!(!old.is_live() && registrations.iter().all(Registration::is_live));
     assert!(Tool::same(&rig.tools.get("t", None).unwrap(), &newcomer));
     registrations[1].dispose();
-    assert_eq!((names(&rig.tools, Some(&scope)), changes.take()), (vec!["t".to_owned()], 1));
+    assert_eq!(
+        (names(&rig.tools, Some(&scope)), changes.take()),
+        (vec!["t".to_owned()], 1)
+    );
 
     let conflicts: [fn(&mut dsh_tools::Update, &dsh_tools::Receiver, &Registration) -> _; 4] = [
         |update, global, _| update.register(global, named("t")),
@@ -567,8 +748,17 @@ fn an_update_is_one_change() {
         },
     ];
     for (index, conflict) in conflicts.into_iter().enumerate() {
-        assert!(rig.tools.update(|update| conflict(update, &global, &old)).is_err(), "{index}");
-        assert_eq!((names(&rig.tools, None), changes.take()), (vec!["t".to_owned()], 0), "{index}: nothing changed");
+        assert!(
+            rig.tools
+                .update(|update| conflict(update, &global, &old))
+                .is_err(),
+            "{index}"
+        );
+        assert_eq!(
+            (names(&rig.tools, None), changes.take()),
+            (vec!["t".to_owned()], 0),
+            "{index}: nothing changed"
+        );
         assert!(Tool::same(&rig.tools.get("t", None).unwrap(), &newcomer));
     }
     assert!(rig.tools.update(|_| Ok(())).unwrap().is_empty());
@@ -588,7 +778,9 @@ fn the_tools_of_an_update_have_owners() {
     });
     assert_eq!(result.unwrap_err().kind(), RegistryErrorKind::Inactive);
     assert!(names(&rig.tools, None).is_empty() && plugin.live_effects().is_empty());
-    rig.tools.update(|update| update.register(&receiver, named("a"))).unwrap();
+    rig.tools
+        .update(|update| update.register(&receiver, named("a")))
+        .unwrap();
     block_on(plugin.dispose());
     assert!(names(&rig.tools, None).is_empty());
 }
@@ -607,7 +799,10 @@ fn handles_do_not_keep_the_runtime() {
             async { Ok(Document::null()) }
         }))
         .unwrap();
-    let guard = tools.global(&fiber).guard(|_: &Execution| None::<Denial>).unwrap();
+    let guard = tools
+        .global(&fiber)
+        .guard(|_: &Execution| None::<Denial>)
+        .unwrap();
     assert_eq!(Arc::strong_count(&witness), 2);
     drop(tools);
     assert_eq!(Arc::strong_count(&witness), 1);
@@ -627,19 +822,53 @@ fn a_scope_chooses_its_presentation() {
     rig.global().mount_transport(transport.clone()).unwrap();
     assert!(rig.tools.get("run_code", None).is_none(), "T115");
     let announced = |scope: &Scope| -> Vec<String> {
-        rig.tools.view(Some(scope)).announced().iter().map(|schema| schema.name().to_owned()).collect()
+        rig.tools
+            .view(Some(scope))
+            .announced()
+            .iter()
+            .map(|schema| schema.name().to_owned())
+            .collect()
     };
     assert_eq!(announced(&child), ["t"]);
     let by_parent = rig.tools.scoped(&parent).present_as(Mode::Code).unwrap();
-    assert_eq!((rig.tools.mode(Some(&child)), announced(&child)), (Mode::Code, vec!["run_code".to_owned()]), "T116");
+    assert_eq!(
+        (rig.tools.mode(Some(&child)), announced(&child)),
+        (Mode::Code, vec!["run_code".to_owned()]),
+        "T116"
+    );
     let by_child = rig.tools.scoped(&child).present_as(Mode::Both).unwrap();
     assert_eq!(announced(&child), ["run_code", "t"]);
-    assert!(Tool::same(&rig.tools.get("run_code", Some(&child)).unwrap(), &transport), "T117");
-    let error = rig.tools.scoped(&child).present_as(Mode::Native).unwrap_err();
-    assert_eq!((error.kind(), error.code()), (RegistryErrorKind::Mode, "MODE_CONFLICT"));
-    assert!(error.to_string().contains("conflicts with \"both\" already declared"), "{error}");
-    rig.tools.scoped(&child).restrict(Restriction::allow::<_, &str>([])).unwrap();
-    assert_eq!(announced(&child), ["run_code"], "T117: no filter reaches it");
+    assert!(
+        Tool::same(
+            &rig.tools.get("run_code", Some(&child)).unwrap(),
+            &transport
+        ),
+        "T117"
+    );
+    let error = rig
+        .tools
+        .scoped(&child)
+        .present_as(Mode::Native)
+        .unwrap_err();
+    assert_eq!(
+        (error.kind(), error.code()),
+        (RegistryErrorKind::Mode, "MODE_CONFLICT")
+    );
+    assert!(
+        error
+            .to_string()
+            .contains("conflicts with \"both\" already declared"),
+        "{error}"
+    );
+    rig.tools
+        .scoped(&child)
+        .restrict(Restriction::allow::<_, &str>([]))
+        .unwrap();
+    assert_eq!(
+        announced(&child),
+        ["run_code"],
+        "T117: no filter reaches it"
+    );
     by_child.dispose();
     by_parent.dispose();
     assert_eq!(rig.tools.mode(Some(&child)), Mode::Native);
@@ -648,7 +877,10 @@ fn a_scope_chooses_its_presentation() {
 /// T119–T123: a visible tool that is called directly under Code Mode is refused before policy.
 #[test]
 fn a_collapsed_call_is_refused_before_policy() {
-    let rig = Rig::configured(ToolsConfig { mode: Mode::Code, ..ToolsConfig::default() });
+    let rig = Rig::configured(ToolsConfig {
+        mode: Mode::Code,
+        ..ToolsConfig::default()
+    });
     let finals = Arc::new(AtomicUsize::new(0));
     let count = finals.clone();
     let (tool, probe) = MockTool::new("t")
@@ -673,24 +905,57 @@ fn a_collapsed_call_is_refused_before_policy() {
         text_of(&settled),
         "Error: unknown tool \"t\": only `run_code` is callable directly — call `t` from inside a `run_code` program instead"
     );
-    assert_eq!((code_of(&settled), finals.load(Ordering::Acquire)), (Some("UNKNOWN_TOOL"), 0), "T122");
-    assert_eq!((rig.trace.take().len(), probe.calls(), rig.invariants.executions()), (0, 0, 1));
-    assert_eq!(rig.tools.execution_mode(&call("t")), dsh_tools::ExecutionMode::Exclusive, "T123");
-    assert_eq!(rig.tools.execution_mode(&call("t").parent(settled.execution().token())), dsh_tools::ExecutionMode::Parallel);
+    assert_eq!(
+        (code_of(&settled), finals.load(Ordering::Acquire)),
+        (Some("UNKNOWN_TOOL"), 0),
+        "T122"
+    );
+    assert_eq!(
+        (
+            rig.trace.take().len(),
+            probe.calls(),
+            rig.invariants.executions()
+        ),
+        (0, 0, 1)
+    );
+    assert_eq!(
+        rig.tools.execution_mode(&call("t")),
+        dsh_tools::ExecutionMode::Exclusive,
+        "T123"
+    );
+    assert_eq!(
+        rig.tools
+            .execution_mode(&call("t").parent(settled.execution().token())),
+        dsh_tools::ExecutionMode::Parallel
+    );
 
     let (canceller, cancelled) = rig.cancellable("t");
     canceller.cancel(dsh_tools::Reason::Cancelled);
-    assert_eq!(code_of(&rig.execute(cancelled)), Some("ABORTED_BEFORE_DISPATCH"), "T120");
+    assert_eq!(
+        code_of(&rig.execute(cancelled)),
+        Some("ABORTED_BEFORE_DISPATCH"),
+        "T120"
+    );
     assert_eq!(finals.load(Ordering::Acquire), 1, "T122");
     let mut lossy = call("t");
     lossy.arguments = "{\"a\":1,\"a\":2}".into();
     assert!(text_of(&rig.execute(lossy)).contains("losslessly"), "T121");
     assert_eq!(finals.load(Ordering::Acquire), 1, "T122");
 
-    assert!(!rig.execute(call("t").parent(settled.execution().token())).is_error());
-    assert_eq!((probe.calls(), rig.trace.take()), (1, vec!["policy".to_owned()]));
+    assert!(
+        !rig.execute(call("t").parent(settled.execution().token()))
+            .is_error()
+    );
+    assert_eq!(
+        (probe.calls(), rig.trace.take()),
+        (1, vec!["policy".to_owned()])
+    );
     assert_eq!(code_of(&rig.run("nope")), Some("UNKNOWN_TOOL"));
-    assert_eq!(text_of(&rig.run("nope")), "Error: unknown tool \"nope\"", "an unknown name is just unknown");
+    assert_eq!(
+        text_of(&rig.run("nope")),
+        "Error: unknown tool \"nope\"",
+        "an unknown name is just unknown"
+    );
     assert!(rig.tools.get("t", None).is_some() && names(&rig.tools, None) == ["t"]);
 }
 
@@ -734,8 +999,10 @@ fn readers_see_whole_changes() {
 fn tokens_are_fresh() {
     let rig = Rig::new();
     rig.register(named("t"));
-    let tokens: std::collections::HashSet<_> =
-        (0..100).map(|_| rig.run("t").execution().token()).chain([rig.run("nope").execution().token()]).collect();
+    let tokens: std::collections::HashSet<_> = (0..100)
+        .map(|_| rig.run("t").execution().token())
+        .chain([rig.run("nope").execution().token()])
+        .collect();
     assert_eq!(tokens.len(), 101);
 }
 

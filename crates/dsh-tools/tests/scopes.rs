@@ -1,5 +1,7 @@
 //! Scopes through the runtime: chapter 3 (T124–T152). The mechanism itself is tested where it lives, in `dsh-context`.
 
+#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+
 mod rig;
 
 use std::sync::Arc;
@@ -24,7 +26,10 @@ fn a_scope_is_its_identity() {
     let (one, two) = (Scope::new("agent"), Scope::new("agent"));
     rig.tools.scoped(&one).register(named("t")).unwrap();
     assert_eq!(text_of(&rig.execute(call("t").agent(&one))), "t");
-    assert_eq!(code_of(&rig.execute(call("t").agent(&two))), Some("UNKNOWN_TOOL"));
+    assert_eq!(
+        code_of(&rig.execute(call("t").agent(&two))),
+        Some("UNKNOWN_TOOL")
+    );
 }
 
 /// T127: where a registration is made and whom a call is for are two things.
@@ -42,7 +47,10 @@ fn the_calls_agent_decides_not_the_receivers_scope() {
             Ok(dsh_schema::Document::string(nested.code().unwrap_or("ran")))
         }
     }));
-    assert_eq!(text_of(&rig.execute(call("outer").agent(&a))), "UNKNOWN_TOOL");
+    assert_eq!(
+        text_of(&rig.execute(call("outer").agent(&a))),
+        "UNKNOWN_TOOL"
+    );
 }
 
 /// T83, T60: the nearest layer wins.
@@ -51,14 +59,19 @@ fn the_nearest_entry_wins() {
     let rig = Rig::new();
     let (root, middle, leaf) = tree();
     let place = |receiver: &Receiver, text: &'static str| -> Registration {
-        let tool = tool("t", move |_, _| async move { Ok(dsh_schema::Document::string(text)) });
+        let tool = tool("t", move |_, _| async move {
+            Ok(dsh_schema::Document::string(text))
+        });
         receiver.register(tool).unwrap()
     };
     let run = |scope: &Scope| text_of(&rig.execute(call("t").agent(scope)));
     place(&rig.global(), "global");
     let of_root = place(&rig.tools.scoped(&root), "root");
     let of_leaf = place(&rig.tools.scoped(&leaf), "leaf");
-    assert_eq!([run(&leaf), run(&middle), run(&root), text_of(&rig.run("t"))], ["leaf", "root", "root", "global"]);
+    assert_eq!(
+        [run(&leaf), run(&middle), run(&root), text_of(&rig.run("t"))],
+        ["leaf", "root", "root", "global"]
+    );
     of_leaf.dispose();
     assert_eq!(run(&leaf), "root");
     of_root.dispose();
@@ -110,7 +123,12 @@ fn scoped_events_reach_the_scope_and_its_ancestors() {
         receiver.on_result(move |_, _| result()).unwrap();
     };
     listen(&rig.global(), "global");
-    for (scope, who) in [(&root, "root"), (&middle, "middle"), (&leaf, "leaf"), (&stranger, "stranger")] {
+    for (scope, who) in [
+        (&root, "root"),
+        (&middle, "middle"),
+        (&leaf, "leaf"),
+        (&stranger, "stranger"),
+    ] {
         listen(&rig.tools.scoped(scope), who);
     }
     let heard = |agent: Option<&Scope>| {
@@ -123,10 +141,17 @@ fn scoped_events_reach_the_scope_and_its_ancestors() {
             let of = |entry: &String| entry.strip_prefix(stage).map(|who| who.trim().to_owned());
             trace.iter().filter_map(of).collect::<Vec<_>>()
         });
-        assert!(by_stage.iter().all(|stage| *stage == by_stage[0]), "T139: {by_stage:?}");
+        assert!(
+            by_stage.iter().all(|stage| *stage == by_stage[0]),
+            "T139: {by_stage:?}"
+        );
         by_stage[0].clone()
     };
-    assert_eq!(heard(Some(&middle)), ["global", "root", "middle"], "T134, T135");
+    assert_eq!(
+        heard(Some(&middle)),
+        ["global", "root", "middle"],
+        "T134, T135"
+    );
     assert_eq!(heard(Some(&leaf)), ["global", "root", "middle", "leaf"]);
     assert_eq!(heard(Some(&stranger)), ["global", "stranger"]);
     assert_eq!(heard(None), ["global"], "T136");
@@ -139,7 +164,11 @@ fn an_unfiltered_listener_hears_everybody() {
     let scope = Scope::new("a");
     rig.register(named("t"));
     let trace = rig.trace.clone();
-    rig.tools.scoped(&scope).unfiltered().on_result(move |_, _| trace.note("heard")).unwrap();
+    rig.tools
+        .scoped(&scope)
+        .unfiltered()
+        .on_result(move |_, _| trace.note("heard"))
+        .unwrap();
     rig.tools
         .scoped(&scope)
         .unfiltered()
@@ -160,15 +189,27 @@ fn a_scope_that_ends_leaves_nothing() {
     rig.register(named("t"));
     let scoped = rig.tools.scoped(&middle);
     scoped.register(named("own")).unwrap();
-    scoped.restrict(dsh_tools::Restriction::deny(["t"])).unwrap();
-    scoped.guard(|_: &Execution| Some(Denial::new("no"))).unwrap();
+    scoped
+        .restrict(dsh_tools::Restriction::deny(["t"]))
+        .unwrap();
+    scoped
+        .guard(|_: &Execution| Some(Denial::new("no")))
+        .unwrap();
     scoped.present_as(dsh_tools::Mode::Code).unwrap();
-    scoped.on_pre_execute(|_, _| async { Ok(PreDecision::deny("pre")) }).unwrap();
+    scoped
+        .on_pre_execute(|_, _| async { Ok(PreDecision::deny("pre")) })
+        .unwrap();
     block_on(middle.dispose());
     for scope in [&middle, &leaf] {
         assert_eq!(text_of(&rig.execute(call("t").agent(scope))), "t");
-        assert_eq!(code_of(&rig.execute(call("own").agent(scope))), Some("UNKNOWN_TOOL"));
-        assert_eq!(rig.tools.view(Some(scope)).to_json(), rig.tools.view(None).to_json());
+        assert_eq!(
+            code_of(&rig.execute(call("own").agent(scope))),
+            Some("UNKNOWN_TOOL")
+        );
+        assert_eq!(
+            rig.tools.view(Some(scope)).to_json(),
+            rig.tools.view(None).to_json()
+        );
     }
     assert!(middle.fiber().live_effects().is_empty());
 }
@@ -179,11 +220,17 @@ fn the_end_of_a_scope_is_shared() {
     let rig = Rig::new();
     let (scope, gate) = (Scope::new("a"), Gate::new());
     let door = gate.clone();
-    scope.fiber().effect_async("slow", move || async move { door.pass().await }).unwrap();
+    scope
+        .fiber()
+        .effect_async("slow", move || async move { door.pass().await })
+        .unwrap();
     rig.tools.scoped(&scope).register(named("t")).unwrap();
     let (mut first, mut second) = (Driven::new(scope.dispose()), Driven::new(scope.dispose()));
     assert!(first.until_stalled().is_none() && second.until_stalled().is_none());
-    assert_eq!(code_of(&rig.execute(call("t").agent(&scope))), Some("UNKNOWN_TOOL"));
+    assert_eq!(
+        code_of(&rig.execute(call("t").agent(&scope))),
+        Some("UNKNOWN_TOOL")
+    );
     gate.open();
     // Either of the two drives it.
     while first.until_stalled().is_none() {
@@ -197,15 +244,22 @@ fn the_end_of_a_scope_is_shared() {
 fn an_owned_scope_ends_in_its_place() {
     let rig = Rig::new();
     let owner = Fiber::root("owner");
-    let look = |tools: &dsh_tools::Tools, scope: &Scope, trace: &dsh_testkit::Trace, what: &'static str| {
+    let look = |tools: &dsh_tools::Tools,
+                scope: &Scope,
+                trace: &dsh_testkit::Trace,
+                what: &'static str| {
         let (tools, scope, trace) = (tools.clone(), scope.clone(), trace.clone());
         move || trace.note(format!("{what} {}", tools.get("t", Some(&scope)).is_some()))
     };
     let probe = Scope::new("placeholder");
-    owner.effect("first", look(&rig.tools, &probe, &rig.trace, "placeholder")).unwrap();
+    owner
+        .effect("first", look(&rig.tools, &probe, &rig.trace, "placeholder"))
+        .unwrap();
     let scope = Scope::owned_by(&owner, "agent").unwrap();
     rig.tools.scoped(&scope).register(named("t")).unwrap();
-    owner.effect("last", look(&rig.tools, &scope, &rig.trace, "before")).unwrap();
+    owner
+        .effect("last", look(&rig.tools, &scope, &rig.trace, "before"))
+        .unwrap();
     block_on(owner.dispose());
     assert_eq!(rig.trace.take(), ["before true", "placeholder false"]);
     assert!(rig.tools.get("t", Some(&scope)).is_none());
@@ -219,7 +273,9 @@ fn reading_contributes_nothing() {
     let scope = Scope::new("reader");
     let changes = Arc::new(AtomicUsize::new(0));
     let count = changes.clone();
-    rig.global().on_change(move || _ = count.fetch_add(1, Ordering::AcqRel)).unwrap();
+    rig.global()
+        .on_change(move || _ = count.fetch_add(1, Ordering::AcqRel))
+        .unwrap();
     let _view = rig.tools.view(Some(&scope));
     let _mode = rig.tools.mode(Some(&scope));
     assert!(!rig.execute(call("t").agent(&scope)).is_error());

@@ -1,16 +1,21 @@
 //! Many calls over many registrations on several threads, cancelled and dropped at random: each has one outcome and one
 //! observation, no body is lost, and nothing is left (T153, T154, T443–T445, D5).
 
+#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+
 mod rig;
 
-use std::sync::{Arc, Barrier};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 
 use dsh_context::{Fiber, Scope};
 use dsh_schema::Document;
 use dsh_testkit::{Driven, ManualSpawner, yield_once};
-use dsh_tools::{Call, Canceller, Denial, Execution, Reason, Registration, Settled, Signal, Tool, ToolError, Tools, ToolsConfig};
+use dsh_tools::{
+    Call, Canceller, Denial, Execution, Reason, Registration, Settled, Signal, Tool, ToolError,
+    Tools, ToolsConfig,
+};
 use rig::{Rig, tool, without_deadlock, yield_in_every_stage};
 
 const TOOLS: usize = 1_000;
@@ -80,7 +85,9 @@ fn numbered(number: usize, bodies: &Arc<Bodies>) -> Tool {
                     Ok(Document::null())
                 }
                 5 => {
-                    let nested = cx.execute(cx.call("nested", format!("tool-{}", number + 1), "{}")).await;
+                    let nested = cx
+                        .execute(cx.call("nested", format!("tool-{}", number + 1), "{}"))
+                        .await;
                     Ok(Document::string(nested.code().unwrap_or("ok")))
                 }
                 sides => {
@@ -100,7 +107,12 @@ fn numbered(number: usize, bodies: &Arc<Bodies>) -> Tool {
 fn churn(tools: &Tools, bodies: &Arc<Bodies>, part: usize, ready: &Barrier, stop: &AtomicBool) {
     let (fiber, mut dice) = (Fiber::root("churn"), Dice(0x5eed + part as u64));
     let own = TOOLS / THREADS;
-    let register = |index| tools.global(&fiber).register(numbered(part * own + index, bodies)).unwrap();
+    let register = |index| {
+        tools
+            .global(&fiber)
+            .register(numbered(part * own + index, bodies))
+            .unwrap()
+    };
     let mut live: Vec<Option<Registration>> = (0..own).map(|index| Some(register(index))).collect();
     ready.wait();
     let mut extras: Vec<Registration> = Vec::new();
@@ -116,17 +128,27 @@ fn churn(tools: &Tools, bodies: &Arc<Bodies>, part: usize, ready: &Barrier, stop
                 None => Some(register(index)),
             };
             match dice.roll(40) {
-                0 => extras.push(tools.global(&fiber).guard(|_: &Execution| None::<Denial>).unwrap()),
+                0 => extras.push(
+                    tools
+                        .global(&fiber)
+                        .guard(|_: &Execution| None::<Denial>)
+                        .unwrap(),
+                ),
                 1 => {
                     let short = fiber.child("short").unwrap();
                     yield_in_every_stage(&tools.global(&short)).unwrap();
                     thread::yield_now();
                     dsh_testkit::block_on(short.dispose());
                 }
-                2 => extras.drain(..).for_each(|registration| registration.dispose()),
+                2 => extras
+                    .drain(..)
+                    .for_each(|registration| registration.dispose()),
                 3 => {
                     let scope = Scope::new("passing");
-                    tools.scoped(&scope).register(numbered(index, bodies)).unwrap();
+                    tools
+                        .scoped(&scope)
+                        .register(numbered(index, bodies))
+                        .unwrap();
                     let _view = tools.view(Some(&scope));
                     dsh_testkit::block_on(scope.dispose());
                 }
@@ -184,7 +206,10 @@ fn calls(tools: &Tools, part: usize, ready: &Barrier) -> usize {
 fn calls_registrations_cancellations_and_drops_at_random() {
     without_deadlock(|| {
         let spawner = ManualSpawner::new();
-        let rig = Rig::configured(ToolsConfig { spawner: Some(Arc::new(spawner.clone())), ..ToolsConfig::default() });
+        let rig = Rig::configured(ToolsConfig {
+            spawner: Some(Arc::new(spawner.clone())),
+            ..ToolsConfig::default()
+        });
         let bodies = Arc::new(Bodies::default());
         let nested = Arc::new(AtomicUsize::new(0));
         let count = nested.clone();
@@ -195,7 +220,11 @@ fn calls_registrations_cancellations_and_drops_at_random() {
                 }
             })
             .unwrap();
-        let (stop, drained, ready) = (AtomicBool::new(false), AtomicBool::new(false), Barrier::new(2 * THREADS));
+        let (stop, drained, ready) = (
+            AtomicBool::new(false),
+            AtomicBool::new(false),
+            Barrier::new(2 * THREADS),
+        );
         let begun = thread::scope(|threads| {
             let (tools, bodies, ready) = (&rig.tools, &bodies, &ready);
             let (stop, drained, drainer) = (&stop, &drained, &spawner);
@@ -208,23 +237,42 @@ fn calls_registrations_cancellations_and_drops_at_random() {
             let churners: Vec<_> = (0..THREADS)
                 .map(|part| threads.spawn(move || churn(tools, bodies, part, ready, stop)))
                 .collect();
-            let callers: Vec<_> =
-                (0..THREADS).map(|part| threads.spawn(move || calls(tools, part, ready))).collect();
-            let begun: usize = callers.into_iter().map(|caller| caller.join().unwrap()).sum();
+            let callers: Vec<_> = (0..THREADS)
+                .map(|part| threads.spawn(move || calls(tools, part, ready)))
+                .collect();
+            let begun: usize = callers
+                .into_iter()
+                .map(|caller| caller.join().unwrap())
+                .sum();
             stop.store(true, Ordering::Release);
-            churners.into_iter().for_each(|churner| churner.join().unwrap());
+            churners
+                .into_iter()
+                .for_each(|churner| churner.join().unwrap());
             dsh_testkit::block_on(tools.close());
             drained.store(true, Ordering::Release);
             begun
         });
         spawner.run_until_stalled();
         assert_eq!(begun, THREADS * CALLS_AT_ONCE * ROUNDS);
-        assert_eq!(rig.invariants.executions(), begun + nested.load(Ordering::Acquire));
+        assert_eq!(
+            rig.invariants.executions(),
+            begun + nested.load(Ordering::Acquire)
+        );
         rig.invariants.check();
-        assert_eq!(bodies.lost.load(Ordering::Acquire), 0, "no body is dropped unfinished");
-        assert_eq!(bodies.started.load(Ordering::Acquire), bodies.ended.load(Ordering::Acquire));
+        assert_eq!(
+            bodies.lost.load(Ordering::Acquire),
+            0,
+            "no body is dropped unfinished"
+        );
+        assert_eq!(
+            bodies.started.load(Ordering::Acquire),
+            bodies.ended.load(Ordering::Acquire)
+        );
         assert!(bodies.ended.load(Ordering::Acquire) > 0);
         assert_eq!(spawner.pending(), 0, "no task is left");
-        assert!(rig.tools.schemas(None).is_empty(), "no registration is left");
+        assert!(
+            rig.tools.schemas(None).is_empty(),
+            "no registration is left"
+        );
     });
 }

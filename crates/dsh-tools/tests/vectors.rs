@@ -5,7 +5,7 @@
 //! decision named; rows that need the deadline policy or Code Mode are run by the crates that have them. Every `do` of a
 //! scenario that this file does not know fails its row.
 
-#![allow(clippy::print_stdout, reason = "a test that reports what it did")]
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test that reports what it did")]
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -18,25 +18,28 @@ use dsh_schema::Document;
 use dsh_schema::spec::{self, ParameterSpec, ValueSpec};
 use dsh_testkit::{Answer, RecordingSink, ScriptedApprover, Trace, block_on, yield_once};
 use dsh_tools::{
-    ApprovalOutcome, ApprovalPolicy, Approvals, Approver, Around, AroundNext, Block, Call, Canceller, Content,
-    ContextMessage, Denial, ErrorInfo, Execution, ExecutionMode, Failure, FailureError, Mode, Outcome, PostDecision,
-    PreDecision, Reason, Receiver, Registration, RegistryError, Restriction, RunContext, Settled, Signal, Tool,
-    ToolError, Tools, ToolsConfig,
+    ApprovalOutcome, ApprovalPolicy, Approvals, Approver, Around, AroundNext, Block, Call,
+    Canceller, Content, ContextMessage, Denial, ErrorInfo, Execution, ExecutionMode, Failure,
+    FailureError, Mode, Outcome, PostDecision, PreDecision, Reason, Receiver, Registration,
+    RegistryError, Restriction, RunContext, Settled, Signal, Tool, ToolError, Tools, ToolsConfig,
 };
 use serde_json::{Value, json};
 
 type Check = Result<(), String>;
 
 fn folder() -> PathBuf {
-    std::env::var_os("DSH_VECTORS")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/vectors"), PathBuf::from)
+    std::env::var_os("DSH_VECTORS").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/vectors"),
+        PathBuf::from,
+    )
 }
 
 /// Runs `check` on each row that is not overruled and needs nothing that other crates bring.
 #[track_caller]
 fn run(file: &str, check: impl Fn(&Value) -> Check) {
     let path = folder().join(file);
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let text = std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let (mut passed, mut skipped, mut failed, mut failures) = (0, 0, 0, String::new());
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let row: Value = serde_json::from_str(line).unwrap();
@@ -63,7 +66,11 @@ fn run(file: &str, check: impl Fn(&Value) -> Check) {
 }
 
 fn same(what: &str, got: &Value, want: &Value) -> Check {
-    if got == want { Ok(()) } else { Err(format!("{what}: got {got}, want {want}")) }
+    if got == want {
+        Ok(())
+    } else {
+        Err(format!("{what}: got {got}, want {want}"))
+    }
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {
@@ -77,7 +84,11 @@ fn document(value: &Value) -> Document {
 fn error_of(step: &Value) -> ToolError {
     let error = &step["error"];
     match text(error, "class") {
-        "HarnessError" => ToolError::coded("HarnessError", text(error, "code").to_owned(), text(error, "message")),
+        "HarnessError" => ToolError::coded(
+            "HarnessError",
+            text(error, "code").to_owned(),
+            text(error, "message"),
+        ),
         "Error" | "string" | "object" => ToolError::new(text(error, "message")),
         class => panic!("unknown error class {class:?}"),
     }
@@ -93,11 +104,19 @@ fn context(text: &str) -> ContextMessage {
 }
 
 fn contexts_of(step: &Value) -> Vec<ContextMessage> {
-    step["contexts"].as_array().into_iter().flatten().map(|text| context(text.as_str().unwrap())).collect()
+    step["contexts"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|text| context(text.as_str().unwrap()))
+        .collect()
 }
 
 fn context_texts(contexts: &[ContextMessage]) -> Vec<String> {
-    contexts.iter().map(|context| context.content.summary()).collect()
+    contexts
+        .iter()
+        .map(|context| context.content.summary())
+        .collect()
 }
 
 fn failure_of(result: &Value) -> Failure {
@@ -106,7 +125,11 @@ fn failure_of(result: &Value) -> Failure {
         name: text(info, "name").to_owned().into(),
         code: text(info, "code").to_owned().into(),
     });
-    let error = FailureError { message: text(error, "message").into(), info, retryable: false };
+    let error = FailureError {
+        message: text(error, "message").into(),
+        info,
+        retryable: false,
+    };
     Failure::with_content(error, content_of(&result["content"]))
 }
 
@@ -172,7 +195,13 @@ impl Stage {
 }
 
 fn steps(row: &Value, key: &str) -> Vec<(usize, Value)> {
-    row[key].as_array().cloned().unwrap_or_default().into_iter().enumerate().collect()
+    row[key]
+        .as_array()
+        .cloned()
+        .unwrap_or_default()
+        .into_iter()
+        .enumerate()
+        .collect()
 }
 
 fn tool_of(stage: &Stage, tool: &Value) -> Result<Tool, RegistryError> {
@@ -181,19 +210,32 @@ fn tool_of(stage: &Stage, tool: &Value) -> Result<Tool, RegistryError> {
         None => spec::string().into(),
     };
     let mut builder = Tool::new("t", "The scenario's tool.")
-        .parameters(ParameterSpec::new().required("path", spec::string()).optional("limit", spec::number()))
+        .parameters(
+            ParameterSpec::new()
+                .required("path", spec::string())
+                .optional("limit", spec::number()),
+        )
         .returns(output);
     let (render, shared) = (tool["render"].clone(), stage.clone());
     builder = builder.render_value(move |_, value| -> Result<Content, ToolError> {
         shared.trace.note("render");
         match text(&render, "do") {
-            "" => Ok(Content::text(value.as_str().map_or_else(|| value.to_json(), str::to_owned))),
+            "" => Ok(Content::text(
+                value
+                    .as_str()
+                    .map_or_else(|| value.to_json(), str::to_owned),
+            )),
             "throw" => Err(error_of(&render)),
-            "return-json" => Ok(content_of(&serde_json::from_str(text(&render, "json")).unwrap())),
+            "return-json" => Ok(content_of(
+                &serde_json::from_str(text(&render, "json")).unwrap(),
+            )),
             what => Err(shared.unknown(what)),
         }
     });
-    if ["meta", "meta_from_value", "meta_json", "meta_throw"].iter().any(|key| tool.get(key).is_some()) {
+    if ["meta", "meta_from_value", "meta_json", "meta_throw"]
+        .iter()
+        .any(|key| tool.get(key).is_some())
+    {
         let (tool, shared) = (tool.clone(), stage.clone());
         builder = builder.presentation_meta_value(move |_, value| -> Result<Document, ToolError> {
             shared.trace.note("presentationMeta");
@@ -215,9 +257,11 @@ fn tool_of(stage: &Stage, tool: &Value) -> Result<Tool, RegistryError> {
             shared.trace.note("finalize");
             match shared.what(&finalize) {
                 "keep" => Ok(None),
-                "prefix" => {
-                    Ok(Some(Content::text(format!("{}{}", text(&finalize, "text"), outcome.content().summary()))))
-                }
+                "prefix" => Ok(Some(Content::text(format!(
+                    "{}{}",
+                    text(&finalize, "text"),
+                    outcome.content().summary()
+                )))),
                 "throw" => Err(error_of(&finalize)),
                 "abort-keep" => {
                     shared.abort();
@@ -234,7 +278,12 @@ fn tool_of(stage: &Stage, tool: &Value) -> Result<Tool, RegistryError> {
     builder.run(move |args, cx| act(shared.clone(), body.clone(), args, cx))
 }
 
-async fn act(stage: Stage, body: Value, args: Document, cx: RunContext) -> Result<Document, ToolError> {
+async fn act(
+    stage: Stage,
+    body: Value,
+    args: Document,
+    cx: RunContext,
+) -> Result<Document, ToolError> {
     stage.trace.note("body");
     let call = stage.calls.fetch_add(1, Ordering::AcqRel) + 1;
     stage.body_args.with(|seen| *seen = args.to_value());
@@ -244,7 +293,12 @@ async fn act(stage: Stage, body: Value, args: Document, cx: RunContext) -> Resul
     if body["conclude"] == true {
         cx.conclude_turn();
     }
-    let default = || Ok(document(&json!(format!("ok:{}", args.root().get("path").and_then(|p| p.as_str()).unwrap()))));
+    let default = || {
+        Ok(document(&json!(format!(
+            "ok:{}",
+            args.root().get("path").and_then(|p| p.as_str()).unwrap()
+        ))))
+    };
     match text(&body, "do") {
         "" => default(),
         "return" => Ok(document(&body["value"])),
@@ -264,23 +318,37 @@ async fn act(stage: Stage, body: Value, args: Document, cx: RunContext) -> Resul
         "abort-caller-then-check" => {
             stage.abort();
             if !cx.signal().is_cancelled() {
-                return Err(ToolError::new("the body's signal did not follow the caller's"));
+                return Err(ToolError::new(
+                    "the body's signal did not follow the caller's",
+                ));
             }
             default()
         }
         what @ ("wait-abort-return" | "wait-abort-throw") => {
             let _reason = cx.signal().cancelled().await;
             stage.trace.note("body:saw-abort");
-            if what == "wait-abort-return" { Ok(document(&body["value"])) } else { Err(ToolError::new("aborted by signal")) }
+            if what == "wait-abort-return" {
+                Ok(document(&body["value"]))
+            } else {
+                Err(ToolError::new("aborted by signal"))
+            }
         }
         what => Err(stage.unknown(what)),
     }
 }
 
-async fn wrap(stage: Stage, index: usize, step: Value, next: AroundNext) -> Result<Around, ToolError> {
+async fn wrap(
+    stage: Stage,
+    index: usize,
+    step: Value,
+    next: AroundNext,
+) -> Result<Around, ToolError> {
     stage.trace.note(format!("around[{index}]:enter"));
     let result = wrapped(&stage, &step, &next).await;
-    stage.trace.note(format!("around[{index}]:{}", if result.is_ok() { "exit" } else { "throw" }));
+    stage.trace.note(format!(
+        "around[{index}]:{}",
+        if result.is_ok() { "exit" } else { "throw" }
+    ));
     result
 }
 
@@ -323,7 +391,9 @@ async fn wrapped(stage: &Stage, step: &Value, next: &AroundNext) -> Result<Aroun
         "signal-replace" => next.run_with(Signal::pair().1).await?.into(),
         "signal-preaborted" => {
             let (canceller, signal) = Signal::pair();
-            canceller.cancel(Reason::Other { message: text(step, "reason").into() });
+            canceller.cancel(Reason::Other {
+                message: text(step, "reason").into(),
+            });
             next.run_with(signal).await?.into()
         }
         "signal-abort-during-body" => {
@@ -332,7 +402,10 @@ async fn wrapped(stage: &Stage, step: &Value, next: &AroundNext) -> Result<Aroun
                 yield_once().await;
                 canceller.cancel(Reason::Cancelled);
             };
-            futures_util::future::join(next.run_with(signal), cancel).await.0?.into()
+            futures_util::future::join(next.run_with(signal), cancel)
+                .await
+                .0?
+                .into()
         }
         "signal-abort-after-body" => {
             let (canceller, signal) = Signal::pair();
@@ -369,7 +442,11 @@ impl Places {
             None => self.global.clone(),
             Some(label) => Receiver::clone(&self.tools.scoped(&self.scopes[label])),
         };
-        if step["prepend"] == true { receiver.prepend() } else { receiver }
+        if step["prepend"] == true {
+            receiver.prepend()
+        } else {
+            receiver
+        }
     }
 }
 
@@ -384,11 +461,20 @@ fn approvals_of(stage: &Stage, approval: &Value) -> Option<Approvals> {
                 None => Answer::Say(outcome(name)),
             },
         };
-        let approver: Arc<dyn Approver> = Arc::new(ScriptedApprover::new([answer]).noting(&stage.trace));
+        let approver: Arc<dyn Approver> =
+            Arc::new(ScriptedApprover::new([answer]).noting(&stage.trace));
         approver
     });
-    let policy = if approval["policy"] == "never" { ApprovalPolicy::Never } else { ApprovalPolicy::Ask };
-    Some(Approvals::new(approvers).with_policy(policy).with_sink(Arc::new(RecordingSink::new(&stage.trace))))
+    let policy = if approval["policy"] == "never" {
+        ApprovalPolicy::Never
+    } else {
+        ApprovalPolicy::Ask
+    };
+    Some(
+        Approvals::new(approvers)
+            .with_policy(policy)
+            .with_sink(Arc::new(RecordingSink::new(&stage.trace))),
+    )
 }
 
 /// What a post-execute listener was shown, as the recording has it: contexts by their texts.
@@ -405,13 +491,24 @@ fn scenario(row: &Value) -> Check {
     let stage = Stage::new(canceller);
     let fiber = Fiber::root("scenario");
     let tools = Tools::new(ToolsConfig::default());
-    let scopes: HashMap<_, _> =
-        ["agent", "other"].into_iter().map(|label| (label.to_owned(), Scope::new(label))).collect();
+    let scopes: HashMap<_, _> = ["agent", "other"]
+        .into_iter()
+        .map(|label| (label.to_owned(), Scope::new(label)))
+        .collect();
     let agent = scopes["agent"].clone();
-    let places = Places { global: tools.global(&fiber), scopes, tools: tools.clone() };
-    let host = |result: Result<Registration, RegistryError>| result.map_err(|error| error.to_string());
+    let places = Places {
+        global: tools.global(&fiber),
+        scopes,
+        tools: tools.clone(),
+    };
+    let host =
+        |result: Result<Registration, RegistryError>| result.map_err(|error| error.to_string());
 
-    host(places.global.register(tool_of(&stage, &row["tool"]).map_err(|error| error.to_string())?))?;
+    host(
+        places
+            .global
+            .register(tool_of(&stage, &row["tool"]).map_err(|error| error.to_string())?),
+    )?;
     for (index, step) in steps(row, "pre") {
         let (stage, place) = (stage.clone(), places.of(&step));
         host(place.on_pre_execute(move |_, next| {
@@ -422,7 +519,9 @@ fn scenario(row: &Value) -> Check {
                 match stage.what(&step) {
                     "next" => next.run().await,
                     "allow" => Ok(PreDecision::Allow),
-                    "deny" => Ok(PreDecision::Deny { reason: reason.unwrap() }),
+                    "deny" => Ok(PreDecision::Deny {
+                        reason: reason.unwrap(),
+                    }),
                     "ask" => Ok(PreDecision::Ask { reason }),
                     "throw" => Err(error_of(&step)),
                     what => Err(stage.unknown(what)),
@@ -432,23 +531,25 @@ fn scenario(row: &Value) -> Check {
     }
     for (index, step) in steps(row, "guards") {
         let (stage, place) = (stage.clone(), places.of(&step));
-        host(place.guard(move |_: &Execution| -> Result<Option<Denial>, ToolError> {
-            stage.trace.note(format!("guard[{index}]"));
-            match text(&step, "do") {
-                "pass" => Ok(None),
-                "deny" => Ok(Some(Denial::new(text(&step, "reason")))),
-                "throw" => Err(error_of(&step)),
-                "abort" => {
-                    stage.abort();
-                    Ok(None)
+        host(
+            place.guard(move |_: &Execution| -> Result<Option<Denial>, ToolError> {
+                stage.trace.note(format!("guard[{index}]"));
+                match text(&step, "do") {
+                    "pass" => Ok(None),
+                    "deny" => Ok(Some(Denial::new(text(&step, "reason")))),
+                    "throw" => Err(error_of(&step)),
+                    "abort" => {
+                        stage.abort();
+                        Ok(None)
+                    }
+                    "abort-deny" => {
+                        stage.abort();
+                        Ok(Some(Denial::new(text(&step, "reason"))))
+                    }
+                    what => Err(stage.unknown(what)),
                 }
-                "abort-deny" => {
-                    stage.abort();
-                    Ok(Some(Denial::new(text(&step, "reason"))))
-                }
-                what => Err(stage.unknown(what)),
-            }
-        }))?;
+            }),
+        )?;
     }
     for (index, step) in steps(row, "around") {
         let (stage, place) = (stage.clone(), places.of(&step));
@@ -474,12 +575,18 @@ fn scenario(row: &Value) -> Check {
             }
         }))?;
     }
-    let observers = if row.get("observers").is_some() { steps(row, "observers") } else { vec![(0, json!({"do": "ok"}))] };
+    let observers = if row.get("observers").is_some() {
+        steps(row, "observers")
+    } else {
+        vec![(0, json!({"do": "ok"}))]
+    };
     for (index, step) in observers {
         let (stage, place) = (stage.clone(), places.of(&step));
         host(place.on_result(move |_, outcome| {
             stage.trace.note(format!("result[{index}]"));
-            stage.observed.with(|observed| observed.push(std::ptr::from_ref(outcome).addr()));
+            stage
+                .observed
+                .with(|observed| observed.push(std::ptr::from_ref(outcome).addr()));
             match text(&step, "do") {
                 "ok" => {}
                 "throw" => panic!("{}", text(&step["error"], "message")),
@@ -493,8 +600,15 @@ fn scenario(row: &Value) -> Check {
     }
 
     let request = &row["call"];
-    let arguments = request["arguments_json"].as_str().unwrap_or(r#"{"path":"p","limit":3}"#);
-    let mut call = Call::new("c1", request["name"].as_str().unwrap_or("t"), arguments, signal);
+    let arguments = request["arguments_json"]
+        .as_str()
+        .unwrap_or(r#"{"path":"p","limit":3}"#);
+    let mut call = Call::new(
+        "c1",
+        request["name"].as_str().unwrap_or("t"),
+        arguments,
+        signal,
+    );
     if request["agent"] == true {
         call = call.agent(&agent);
     }
@@ -514,25 +628,81 @@ fn compare(stage: &Stage, settled: &Settled, want: &Value) -> Check {
     let error = outcome.error();
     let info = error.and_then(|error| error.info.as_ref());
     same("isError", &json!(outcome.is_error()), &want["isError"])?;
-    same("value", &outcome.value().map_or(Value::Null, Document::to_value), &want["value"])?;
-    same("has_value", &json!(outcome.value().is_some()), &want["has_value"])?;
-    same("meta", &outcome.meta().map_or(Value::Null, Document::to_value), &want["meta"])?;
-    same("contexts", &json!(context_texts(outcome.contexts())), &want["contexts"])?;
-    same("concludes_turn", &json!(outcome.concludes_turn()), &want["concludes_turn"])?;
+    same(
+        "value",
+        &outcome.value().map_or(Value::Null, Document::to_value),
+        &want["value"],
+    )?;
+    same(
+        "has_value",
+        &json!(outcome.value().is_some()),
+        &want["has_value"],
+    )?;
+    same(
+        "meta",
+        &outcome.meta().map_or(Value::Null, Document::to_value),
+        &want["meta"],
+    )?;
+    same(
+        "contexts",
+        &json!(context_texts(outcome.contexts())),
+        &want["contexts"],
+    )?;
+    same(
+        "concludes_turn",
+        &json!(outcome.concludes_turn()),
+        &want["concludes_turn"],
+    )?;
     same("trace", &json!(stage.trace.entries()), &want["trace"])?;
-    same("error_name", &json!(info.map(|info| &*info.name)), &want["error_name"])?;
-    same("error_code", &json!(info.map(|info| &*info.code)), &want["error_code"])?;
+    same(
+        "error_name",
+        &json!(info.map(|info| &*info.name)),
+        &want["error_name"],
+    )?;
+    same(
+        "error_code",
+        &json!(info.map(|info| &*info.code)),
+        &want["error_code"],
+    )?;
     if !is_engine_text(text(want, "message")) {
-        same("message", &json!(error.map(|error| error.message.as_str())), &want["message"])?;
-        same("content", &serde_json::to_value(outcome.content()).unwrap(), &want["content"])?;
+        same(
+            "message",
+            &json!(error.map(|error| error.message.as_str())),
+            &want["message"],
+        )?;
+        same(
+            "content",
+            &serde_json::to_value(outcome.content()).unwrap(),
+            &want["content"],
+        )?;
     }
-    same("body_calls", &json!(stage.calls.load(Ordering::Acquire)), &want["body_calls"])?;
-    same("body_args", &stage.body_args.with(|args| args.clone()), &want["body_args"])?;
+    same(
+        "body_calls",
+        &json!(stage.calls.load(Ordering::Acquire)),
+        &want["body_calls"],
+    )?;
+    same(
+        "body_args",
+        &stage.body_args.with(|args| args.clone()),
+        &want["body_args"],
+    )?;
     let observed = stage.observed.with(|observed| observed.clone());
-    same("observers_called", &json!(observed.len()), &want["observers_called"])?;
+    same(
+        "observers_called",
+        &json!(observed.len()),
+        &want["observers_called"],
+    )?;
     let address = std::ptr::from_ref(outcome).addr();
-    same("observers_saw_final", &json!(observed.iter().all(|seen| *seen == address)), &want["observers_saw_final"])?;
-    same("post_saw", &json!(stage.post_saw.with(|saw| saw.clone())), &want["post_saw"])
+    same(
+        "observers_saw_final",
+        &json!(observed.iter().all(|seen| *seen == address)),
+        &want["observers_saw_final"],
+    )?;
+    same(
+        "post_saw",
+        &json!(stage.post_saw.with(|saw| saw.clone())),
+        &want["post_saw"],
+    )
 }
 
 /// Messages of a JavaScript engine; only that the call failed is comparable.
@@ -558,7 +728,11 @@ fn pipeline() {
 struct Lossy(f64);
 
 fn lossy_body(row: &Value) -> Check {
-    let value = if text(row, "id") == "body-return-infinity" { f64::INFINITY } else { -0.0 };
+    let value = if text(row, "id") == "body-return-infinity" {
+        f64::INFINITY
+    } else {
+        -0.0
+    };
     let (canceller, signal) = Signal::pair();
     let stage = Stage::new(canceller);
     let (fiber, tools) = (Fiber::root("scenario"), Tools::new(ToolsConfig::default()));
@@ -579,10 +753,13 @@ fn lossy_body(row: &Value) -> Check {
         .global(&fiber)
         .on_result(move |_, outcome| {
             shared.trace.note("result[0]");
-            shared.observed.with(|observed| observed.push(std::ptr::from_ref(outcome).addr()));
+            shared
+                .observed
+                .with(|observed| observed.push(std::ptr::from_ref(outcome).addr()));
         })
         .unwrap();
-    let settled = block_on(tools.execute(Call::new("c1", "t", r#"{"path":"p","limit":3}"#, signal)));
+    let settled =
+        block_on(tools.execute(Call::new("c1", "t", r#"{"path":"p","limit":3}"#, signal)));
     compare(&stage, &settled, &row["outcome"])
 }
 
@@ -590,7 +767,8 @@ fn lossy_body(row: &Value) -> Check {
 #[test]
 fn validate_args() {
     run("validate_args.jsonl", |row| {
-        let spec = ParameterSpec::from_json(&Document::parse(text(row, "spec_json")).unwrap()).unwrap();
+        let spec =
+            ParameterSpec::from_json(&Document::parse(text(row, "spec_json")).unwrap()).unwrap();
         let entered = Arc::new(AtomicBool::new(false));
         let inside = entered.clone();
         let tool = Tool::new("t", "Echo.")
@@ -605,12 +783,24 @@ fn validate_args() {
         tools.global(&fiber).register(tool).unwrap();
         let call = Call::new("c1", "t", text(row, "args_json"), Signal::never());
         let settled = block_on(tools.execute(call));
-        same("result", &serde_json::to_value(settled.outcome()).unwrap(), &row["execute"])?;
+        same(
+            "result",
+            &serde_json::to_value(settled.outcome()).unwrap(),
+            &row["execute"],
+        )?;
         let lossless = settled.execution().arguments().is_some();
         if lossless {
-            same("arguments_fit", &json!(settled.execution().arguments_fit()), &row["valid"])?;
+            same(
+                "arguments_fit",
+                &json!(settled.execution().arguments_fit()),
+                &row["valid"],
+            )?;
         }
-        same("body entered", &json!(entered.load(Ordering::Acquire)), &json!(!settled.is_error()))
+        same(
+            "body entered",
+            &json!(entered.load(Ordering::Acquire)),
+            &json!(!settled.is_error()),
+        )
     });
 }
 
@@ -628,7 +818,10 @@ struct World {
 
 impl World {
     fn scope(&mut self, label: &str) -> Scope {
-        self.scopes.entry(label.to_owned()).or_insert_with(|| Scope::new(label)).clone()
+        self.scopes
+            .entry(label.to_owned())
+            .or_insert_with(|| Scope::new(label))
+            .clone()
     }
 
     fn agent(&mut self, step: &Value) -> Option<Scope> {
@@ -651,8 +844,9 @@ impl World {
         Ok(match text(step, "op") {
             "register" => {
                 let place = format!("{name}@{}", step["scope"].as_str().unwrap_or("global"));
-                let mut builder =
-                    Tool::new(name.as_str(), place.as_str()).parameters(ParameterSpec::new()).returns(spec::string());
+                let mut builder = Tool::new(name.as_str(), place.as_str())
+                    .parameters(ParameterSpec::new())
+                    .returns(spec::string());
                 if step.get("safe").is_some() {
                     builder = builder.concurrency_safe();
                 }
@@ -663,10 +857,17 @@ impl World {
                 done(tool.and_then(|tool| self.receiver(step).register(tool)))
             }
             "restrict" => {
-                let scope = self.agent(step).ok_or("an unscoped restriction cannot be said (D42)")?;
+                let scope = self
+                    .agent(step)
+                    .ok_or("an unscoped restriction cannot be said (D42)")?;
                 let names = |key: &str| -> Option<Vec<String>> {
                     let names = step["filter"].get(key)?.as_array()?;
-                    Some(names.iter().map(|name| name.as_str().unwrap().to_owned()).collect())
+                    Some(
+                        names
+                            .iter()
+                            .map(|name| name.as_str().unwrap().to_owned())
+                            .collect(),
+                    )
                 };
                 let filter = match (names("allow"), names("deny")) {
                     (Some(allow), None) => Restriction::allow(allow),
@@ -683,11 +884,17 @@ impl World {
                 }))
             }
             "bindParent" => {
-                let (child, parent) = (text(step, "child").to_owned(), self.scope(text(step, "parent")));
+                let (child, parent) = (
+                    text(step, "child").to_owned(),
+                    self.scope(text(step, "parent")),
+                );
                 if self.scopes.contains_key(&child) {
-                    return Err(format!("scope {child} exists already: a parent is given at creation (D42)"));
+                    return Err(format!(
+                        "scope {child} exists already: a parent is given at creation (D42)"
+                    ));
                 }
-                self.scopes.insert(child.clone(), Scope::new(child).child_of(&parent));
+                self.scopes
+                    .insert(child.clone(), Scope::new(child).child_of(&parent));
                 (json!("ok"), Undo::Nothing)
             }
             "dispose" => {
@@ -713,12 +920,19 @@ impl World {
                 let settled = block_on(self.tools.execute(call));
                 let result = match settled.outcome() {
                     Outcome::Success(success) => json!({ "value": success.value.to_value() }),
-                    Outcome::Failure(failure) => json!({ "error": serde_json::to_value(&failure.error).unwrap() }),
+                    Outcome::Failure(failure) => {
+                        json!({ "error": serde_json::to_value(&failure.error).unwrap() })
+                    }
                 };
                 (result, Undo::Nothing)
             }
             "executionMode" => {
-                let mut call = Call::new("c1", name.as_str(), document(&step["arguments"]), Signal::never());
+                let mut call = Call::new(
+                    "c1",
+                    name.as_str(),
+                    document(&step["arguments"]),
+                    Signal::never(),
+                );
                 call.agent = self.agent(step);
                 let mode: ExecutionMode = self.tools.execution_mode(&call);
                 (serde_json::to_value(mode).unwrap(), Undo::Nothing)
@@ -744,19 +958,31 @@ fn scopes() {
             mode => return Err(format!("this test does not know mode {mode:?}")),
         };
         let fiber = Fiber::root("scenario");
-        let tools = Tools::new(ToolsConfig { mode, ..ToolsConfig::default() });
+        let tools = Tools::new(ToolsConfig {
+            mode,
+            ..ToolsConfig::default()
+        });
         let changes = Arc::new(AtomicUsize::new(0));
         let counter = changes.clone();
         let count = move || {
             counter.fetch_add(1, Ordering::AcqRel);
         };
-        tools.global(&fiber).on_change(count).map_err(|error| error.to_string())?;
-        let mut world = World { global: tools.global(&fiber), tools, scopes: HashMap::new() };
+        tools
+            .global(&fiber)
+            .on_change(count)
+            .map_err(|error| error.to_string())?;
+        let mut world = World {
+            global: tools.global(&fiber),
+            tools,
+            scopes: HashMap::new(),
+        };
         let mut undos = Vec::new();
         let results = row["results"].as_array().ok_or("no results")?;
         for ((index, step), want) in steps(row, "steps").into_iter().zip(results) {
             let before = changes.load(Ordering::Acquire);
-            let (got, undo) = world.step(&step, &undos).map_err(|why| format!("step {index}: {why}"))?;
+            let (got, undo) = world
+                .step(&step, &undos)
+                .map_err(|why| format!("step {index}: {why}"))?;
             undos.push(undo);
             let mut want_result = want["result"].clone();
             if let Some(message) = want_result.pointer("/threw/message").cloned() {
@@ -764,7 +990,11 @@ fn scopes() {
             }
             same(&format!("step {index}"), &got, &want_result)?;
             let events = changes.load(Ordering::Acquire) - before;
-            same(&format!("step {index}, change events"), &json!(events), &want["change_events"])?;
+            same(
+                &format!("step {index}, change events"),
+                &json!(events),
+                &want["change_events"],
+            )?;
         }
         Ok(())
     });

@@ -94,7 +94,13 @@ impl Workspace {
     /// Whether the kernel resolves paths below the root in one step, with `openat2`.
     #[must_use]
     pub fn uses_openat2(&self) -> bool {
-        self.shortcut && root::lookup(self.roots[0].handle(), Path::new("."), rustix::fs::OFlags::PATH).is_some()
+        self.shortcut
+            && root::lookup(
+                self.roots[0].handle(),
+                Path::new("."),
+                rustix::fs::OFlags::PATH,
+            )
+            .is_some()
     }
 
     /// The absolute path of the root as it was spelled.

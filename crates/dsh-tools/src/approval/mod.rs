@@ -91,7 +91,10 @@ pub trait Approver: Send + Sync {
     /// # Cancellation
     ///
     /// The future is dropped when the question is withdrawn; the seam may ask again with the same ticket later.
-    fn request(&self, request: ApprovalRequest) -> BoxFuture<'static, Result<Option<ApprovalOutcome>, ToolError>>;
+    fn request(
+        &self,
+        request: ApprovalRequest,
+    ) -> BoxFuture<'static, Result<Option<ApprovalOutcome>, ToolError>>;
 }
 
 /// Whether questions are asked at all (T281).
@@ -181,7 +184,9 @@ impl Approvals {
             now(host).saturating_add(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
         });
         let ticket = ApprovalTicket::of(execution, tool, expires_at_ms);
-        let card = tool.zip(execution.arguments()).and_then(|(tool, arguments)| tool.present_call(arguments));
+        let card = tool
+            .zip(execution.arguments())
+            .and_then(|(tool, arguments)| tool.present_call(arguments));
         let request = ApprovalRequest {
             ticket: ticket.clone(),
             agent: agent.clone(),
@@ -193,7 +198,10 @@ impl Approvals {
             contain(|| sink.asked(&request))??;
         }
         let mut outcome = self.decide(request).await;
-        let lapsed = ticket.expires_at_ms.zip(host).is_some_and(|(limit, host)| now(host) > limit);
+        let lapsed = ticket
+            .expires_at_ms
+            .zip(host)
+            .is_some_and(|(limit, host)| now(host) > limit);
         if outcome == ApprovalOutcome::AllowedOnce && lapsed {
             outcome = ApprovalOutcome::Unavailable;
         }

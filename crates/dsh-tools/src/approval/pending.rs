@@ -72,8 +72,11 @@ impl PendingApprovals {
     #[must_use]
     pub fn open(&self) -> Vec<ApprovalRequest> {
         let questions = self.0.questions.lock();
-        let mut open: Vec<_> =
-            questions.values().filter(|q| q.answer.is_none()).filter_map(|q| q.request.clone()).collect();
+        let mut open: Vec<_> = questions
+            .values()
+            .filter(|q| q.answer.is_none())
+            .filter_map(|q| q.request.clone())
+            .collect();
         open.sort_by(|a, b| a.ticket.id.cmp(&b.ticket.id));
         open
     }
@@ -86,12 +89,18 @@ impl PendingApprovals {
     pub fn answer(&self, answer: ApprovalAnswer) -> Result<(), AnswerError> {
         {
             let mut questions = self.0.questions.lock();
-            let question =
-                questions.entry(answer.ticket.clone()).or_insert(Question { request: None, answer: None });
+            let question = questions.entry(answer.ticket.clone()).or_insert(Question {
+                request: None,
+                answer: None,
+            });
             if question.answer.is_some() {
                 return Err(AnswerError::AlreadyAnswered);
             }
-            if question.request.as_ref().is_some_and(|request| request.ticket.digest != answer.digest) {
+            if question
+                .request
+                .as_ref()
+                .is_some_and(|request| request.ticket.digest != answer.digest)
+            {
                 return Err(AnswerError::OtherCall);
             }
             question.answer = Some(answer);
@@ -105,17 +114,27 @@ impl PendingApprovals {
         let mut questions = self.0.questions.lock();
         let question = questions
             .entry(request.ticket.id.clone())
-            .or_insert_with(|| Question { request: None, answer: None });
+            .or_insert_with(|| Question {
+                request: None,
+                answer: None,
+            });
         question.request = Some(request.clone());
         question.answer.as_ref()?;
         let answer = questions.remove(&request.ticket.id)?.answer?;
-        Some(if answer.digest == request.ticket.digest { answer.outcome } else { ApprovalOutcome::Unavailable })
+        Some(if answer.digest == request.ticket.digest {
+            answer.outcome
+        } else {
+            ApprovalOutcome::Unavailable
+        })
     }
 
     /// Withdraws a question that nobody waits for; an answer that is there stays for the next time.
     fn withdraw(&self, ticket: &str) {
         let mut questions = self.0.questions.lock();
-        if questions.get(ticket).is_some_and(|question| question.answer.is_none()) {
+        if questions
+            .get(ticket)
+            .is_some_and(|question| question.answer.is_none())
+        {
             questions.remove(ticket);
         }
     }
@@ -133,8 +152,14 @@ impl Drop for Waiting {
 }
 
 impl Approver for PendingApprovals {
-    fn request(&self, request: ApprovalRequest) -> BoxFuture<'static, Result<Option<ApprovalOutcome>, ToolError>> {
-        let waiting = Waiting { pending: self.clone(), ticket: request.ticket.id.clone() };
+    fn request(
+        &self,
+        request: ApprovalRequest,
+    ) -> BoxFuture<'static, Result<Option<ApprovalOutcome>, ToolError>> {
+        let waiting = Waiting {
+            pending: self.clone(),
+            ticket: request.ticket.id.clone(),
+        };
         Box::pin(async move {
             loop {
                 let changed = waiting.pending.0.changed.listen();

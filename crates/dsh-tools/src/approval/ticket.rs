@@ -31,7 +31,11 @@ pub struct ApprovalTicket {
 }
 
 impl ApprovalTicket {
-    pub(crate) fn of(execution: &Execution, tool: Option<&Tool>, expires_at_ms: Option<u64>) -> Self {
+    pub(crate) fn of(
+        execution: &Execution,
+        tool: Option<&Tool>,
+        expires_at_ms: Option<u64>,
+    ) -> Self {
         Self {
             id: format!("approval:{}:{}", execution.root_id(), execution.id()),
             call_id: execution.id().clone(),
@@ -54,7 +58,12 @@ pub(crate) fn digest(name: &str, arguments: Option<&Document>, tool: Option<&Too
     part(&arguments.map(Document::to_json).unwrap_or_default());
     if let Some(tool) = tool {
         part(tool.schema().to_json());
-        part(&format!("{:?}/{}/{}", tool.effect(), tool.is_destructive(), tool.is_open_world()));
+        part(&format!(
+            "{:?}/{}/{}",
+            tool.effect(),
+            tool.is_destructive(),
+            tool.is_open_world()
+        ));
     }
     let mut out = String::with_capacity(64);
     for byte in hash.finalize() {

@@ -42,7 +42,12 @@ impl LaneConfig {
     /// At most ten bodies at once, the default barriers, and every call answered.
     #[must_use]
     pub fn new(signal: Signal) -> Self {
-        Self { cap: 10, overlap: Overlap::default(), signal, unstarted: Unstarted::default() }
+        Self {
+            cap: 10,
+            overlap: Overlap::default(),
+            signal,
+            unstarted: Unstarted::default(),
+        }
     }
 }
 
@@ -163,7 +168,12 @@ impl Tools {
     ///
     /// As for [`Tools::execute`]: a dropped batch is cancelled and drained. Fire the config's signal, which usually is
     /// the calls' own, for an orderly end.
-    pub async fn execute_batch<E>(&self, calls: Vec<Call>, config: LaneConfig, events: E) -> Result<Vec<Settled>, ToolError>
+    pub async fn execute_batch<E>(
+        &self,
+        calls: Vec<Call>,
+        config: LaneConfig,
+        events: E,
+    ) -> Result<Vec<Settled>, ToolError>
     where
         E: LaneEvents + 'static,
     {
@@ -188,12 +198,17 @@ impl Tools {
         &self,
         config: LaneConfig,
         events: E,
-    ) -> (LaneHandle, impl Future<Output = Result<(), ToolError>> + Send + use<E>)
+    ) -> (
+        LaneHandle,
+        impl Future<Output = Result<(), ToolError>> + Send + use<E>,
+    )
     where
         E: LaneEvents + 'static,
     {
         let shared = Arc::new(Shared::default());
-        let handle = LaneHandle(Arc::new(Handle { shared: shared.clone() }));
+        let handle = LaneHandle(Arc::new(Handle {
+            shared: shared.clone(),
+        }));
         let abandoned = shared.clone();
         let lane: BoxFuture<'static, _> = Box::pin(run(self.clone(), shared, config, events));
         let cancel = move || {
@@ -273,8 +288,12 @@ async fn run<E: LaneEvents>(
         });
         match step {
             Step::Start(number) => {
-                let Some(call) = board.waiting.remove(&number) else { continue };
-                if let Err(error) = crate::contain::contain(|| events.starting(&call)).and_then(|told| told) {
+                let Some(call) = board.waiting.remove(&number) else {
+                    continue;
+                };
+                if let Err(error) =
+                    crate::contain::contain(|| events.starting(&call)).and_then(|told| told)
+                {
                     failure.get_or_insert(error);
                     board.replies.remove(&number);
                     board.planner.settled(number);
@@ -282,7 +301,10 @@ async fn run<E: LaneEvents>(
                 }
                 let entered = tools.enter(call);
                 // In the list before policy begins: whoever drops the lane cancels a call that waits for its approval too.
-                shared.running.lock().insert(number, entered.execution.clone());
+                shared
+                    .running
+                    .lock()
+                    .insert(number, entered.execution.clone());
                 if shared.queue.lock().abandoned {
                     entered.execution.abandon(Reason::Dropped);
                 }
@@ -304,7 +326,8 @@ async fn run<E: LaneEvents>(
                     shared.running.lock().remove(&number);
                     // No result is told of once the scheduling has failed (L269); the caller still has its own.
                     if failure.is_none() {
-                        let told = crate::contain::contain(|| events.committed(&settled)).and_then(|told| told);
+                        let told = crate::contain::contain(|| events.committed(&settled))
+                            .and_then(|told| told);
                         failure = told.err();
                     }
                     reply(&mut board.replies, number, settled);
@@ -320,7 +343,8 @@ async fn run<E: LaneEvents>(
                 let stoppable = !stopping;
                 board
                     .alongside_any(|cx| {
-                        changed.as_mut().poll(cx).is_ready() || (stoppable && stop.as_mut().poll(cx).is_ready())
+                        changed.as_mut().poll(cx).is_ready()
+                            || (stoppable && stop.as_mut().poll(cx).is_ready())
                     })
                     .await;
             }
@@ -341,7 +365,9 @@ async fn run<E: LaneEvents>(
     }
     if config.unstarted == Unstarted::Abort {
         for number in board.planner.unstarted() {
-            let Some(mut call) = board.waiting.remove(&number) else { continue };
+            let Some(mut call) = board.waiting.remove(&number) else {
+                continue;
+            };
             let (canceller, signal) = Signal::following(std::slice::from_ref(&call.signal));
             canceller.cancel(config.signal.reason().unwrap_or(Reason::Dropped));
             call.signal = signal;
@@ -364,7 +390,11 @@ impl Board {
                 self.planner.settled(call);
                 progressed = true;
             }
-            if progressed { Poll::Ready(()) } else { Poll::Pending }
+            if progressed {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
         })
         .await;
     }

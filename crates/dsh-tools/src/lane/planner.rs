@@ -58,7 +58,15 @@ impl Planner {
     /// A planner for at most `cap` running bodies; zero counts as one.
     #[must_use]
     pub fn new(cap: usize, overlap: Overlap) -> Self {
-        Self { cap: cap.max(1), overlap, first: 0, slots: VecDeque::new(), submitted: 0, running: 0, stopped: false }
+        Self {
+            cap: cap.max(1),
+            overlap,
+            first: 0,
+            slots: VecDeque::new(),
+            submitted: 0,
+            running: 0,
+            stopped: false,
+        }
     }
 
     /// Adds a call at the end; its number is returned.
@@ -85,14 +93,27 @@ impl Planner {
     }
 
     /// What to do next. `classify` is asked about the next call right before it would start, never earlier (T318).
-    pub fn next(&mut self, classify: impl FnOnce(usize) -> (ExecutionMode, Option<Vec<Access>>)) -> Step {
+    pub fn next(
+        &mut self,
+        classify: impl FnOnce(usize) -> (ExecutionMode, Option<Vec<Access>>),
+    ) -> Step {
         // Ready results are committed before anything else starts (L261).
-        if matches!(self.slots.front(), Some(Slot { state: State::Settled, .. })) {
+        if matches!(
+            self.slots.front(),
+            Some(Slot {
+                state: State::Settled,
+                ..
+            })
+        ) {
             return Step::Commit(self.first);
         }
         let next = self.first + self.slots.len();
         if self.stopped || next >= self.submitted {
-            return if self.slots.is_empty() { Step::Idle } else { Step::Wait };
+            return if self.slots.is_empty() {
+                Step::Idle
+            } else {
+                Step::Wait
+            };
         }
         if self.slots.iter().any(|slot| slot.exclusive) {
             return Step::Wait;
@@ -100,22 +121,32 @@ impl Planner {
         let (mode, access) = classify(next);
         let parallel = mode == ExecutionMode::Parallel;
         // Alone in the lane, a call that declares what it touches need not be a barrier for others that do.
-        let exclusive = !parallel && !(self.overlap == Overlap::ByAccess && access.is_some());
+        let exclusive = !parallel && (self.overlap != Overlap::ByAccess || access.is_none());
         let alone = self.slots.is_empty();
         let fits = !exclusive
             && self.running < self.cap
-            && self.slots.iter().all(|slot| slot.tolerates(parallel, access.as_deref()));
+            && self
+                .slots
+                .iter()
+                .all(|slot| slot.tolerates(parallel, access.as_deref()));
         if !alone && !fits {
             return Step::Wait;
         }
-        self.slots.push_back(Slot { state: State::Running(access), parallel, exclusive });
+        self.slots.push_back(Slot {
+            state: State::Running(access),
+            parallel,
+            exclusive,
+        });
         self.running += 1;
         Step::Start(next)
     }
 
     /// A started call has settled, or was never to run a body.
     pub fn settled(&mut self, call: usize) {
-        if let Some(slot) = call.checked_sub(self.first).and_then(|index| self.slots.get_mut(index)) {
+        if let Some(slot) = call
+            .checked_sub(self.first)
+            .and_then(|index| self.slots.get_mut(index))
+        {
             if matches!(slot.state, State::Running(_)) {
                 self.running -= 1;
             }
@@ -135,13 +166,19 @@ impl Slot {
     /// Whether a call that is not a barrier may run beside this one. Two safe calls always may (T312). Where one of the
     /// two overlaps only by its declaration, both have to say what they touch, or what is said has to be harmless (D45).
     fn tolerates(&self, parallel: bool, access: Option<&[Access]>) -> bool {
-        let State::Running(running) = &self.state else { return true };
+        let State::Running(running) = &self.state else {
+            return true;
+        };
         if self.parallel && parallel {
             return true;
         }
         match (running.as_deref(), access) {
-            (Some(running), Some(next)) => running.iter().all(|a| next.iter().all(|b| !a.conflicts(b))),
-            (Some(known), None) | (None, Some(known)) => known.iter().all(|a| matches!(a, Access::Read { .. })),
+            (Some(running), Some(next)) => {
+                running.iter().all(|a| next.iter().all(|b| !a.conflicts(b)))
+            }
+            (Some(known), None) | (None, Some(known)) => {
+                known.iter().all(|a| matches!(a, Access::Read { .. }))
+            }
             (None, None) => false,
         }
     }

@@ -24,15 +24,23 @@ impl Tools {
     pub(super) fn admit(&self, call: &mut Call) -> (Execution, Admitted) {
         let (lookup, version) = {
             let tables = self.0.read();
-            (tables.resolve(&call.name, call.agent.as_ref(), self.0.config.mode), tables.version)
+            (
+                tables.resolve(&call.name, call.agent.as_ref(), self.0.config.mode),
+                tables.version,
+            )
         };
         let collapses = lookup.collapses(&call.name, call.parent);
         let execution = Execution::admit(call, lookup.tool, version);
         let admitted = if let Some(error) = execution.argument_error() {
             tracing::warn!(tool = execution.name(), call = %execution.id(), %error, "arguments are not lossless JSON");
-            let failure = ToolError::new("tool execution arguments must be losslessly JSON-serializable");
+            let failure =
+                ToolError::new("tool execution arguments must be losslessly JSON-serializable");
             let outcome = Outcome::failure(failure);
-            if collapses { Admitted::Bare(outcome) } else { Admitted::Final(outcome) }
+            if collapses {
+                Admitted::Bare(outcome)
+            } else {
+                Admitted::Final(outcome)
+            }
         } else if execution.is_cancelled() || self.is_closed() {
             Admitted::Final(Outcome::aborted(false))
         } else if collapses {

@@ -3,16 +3,17 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use super::Stage;
 use super::contract::{admit_value, admit_with_contexts};
 use super::publish::journal_entry;
-use super::Stage;
 use crate::chain::AroundNext;
 use crate::contain::{Contained, contain};
 use crate::decision::{Around, Attempt};
 use crate::journal::{self, Start, Verdict};
 use crate::tool::BodyValue;
 use crate::{
-    CallJournal, Content, Effect, Execution, Failure, Outcome, RunContext, Signal, Tool, ToolError, Tools,
+    CallJournal, Content, Effect, Execution, Failure, Outcome, RunContext, Signal, Tool, ToolError,
+    Tools,
 };
 
 pub(super) type BodyResult = Result<BodyValue, ToolError>;
@@ -76,7 +77,10 @@ impl Dispatch {
         contexts: Vec<crate::ContextMessage>,
     ) -> Result<Arc<Outcome>, ToolError> {
         let name = self.execution.name();
-        let tool = self.tools.get(name, self.execution.agent()).ok_or_else(|| ToolError::unknown_tool(name))?;
+        let tool = self
+            .tools
+            .get(name, self.execution.agent())
+            .ok_or_else(|| ToolError::unknown_tool(name))?;
         admit_with_contexts(&tool, &self.execution, value, contexts)
     }
 }
@@ -85,7 +89,10 @@ impl Tools {
     /// Phases 6 to 8 with listeners.
     pub(super) async fn around(&self, execution: &Execution) -> Stage {
         let chain = self.0.read().around.snapshot();
-        let dispatch = Dispatch { tools: self.clone(), execution: execution.clone() };
+        let dispatch = Dispatch {
+            tools: self.clone(),
+            execution: execution.clone(),
+        };
         let attempt = AroundNext::new(chain, dispatch).advance().await;
         let deferred = execution.seal();
         match attempt {
@@ -94,7 +101,9 @@ impl Tools {
             Ok(attempt) => {
                 let (_, mut outcome) = attempt.into_parts();
                 if !deferred.is_empty() {
-                    Arc::make_mut(&mut outcome).contexts_mut().splice(0..0, deferred);
+                    Arc::make_mut(&mut outcome)
+                        .contexts_mut()
+                        .splice(0..0, deferred);
                 }
                 if execution.is_replayed() {
                     return Stage::Bare(outcome);
@@ -128,7 +137,11 @@ impl Tools {
     }
 
     /// Asks the journal whether the body may run; `Err` is what comes of the call without it.
-    async fn ask_journal(&self, journal: &dyn CallJournal, execution: &Execution) -> Result<(), Arc<Outcome>> {
+    async fn ask_journal(
+        &self,
+        journal: &dyn CallJournal,
+        execution: &Execution,
+    ) -> Result<(), Arc<Outcome>> {
         let _turn = execution.journal_turn().await;
         if execution.verdict().is_none() {
             // A call whose body cannot start has no entry.
@@ -146,7 +159,12 @@ impl Tools {
                 }
                 Ok(Start::Unknown) => execution.judge(Verdict::Unknown),
                 // Nothing is recorded: whoever tries again asks again.
-                Err(error) => return Err(Outcome::failure(journal::start_failed(execution.name(), &error))),
+                Err(error) => {
+                    return Err(Outcome::failure(journal::start_failed(
+                        execution.name(),
+                        &error,
+                    )));
+                }
             }
         }
         match execution.verdict() {
@@ -158,8 +176,11 @@ impl Tools {
 
     /// The tool that runs, resolved now (T201); `Err` when its body cannot start.
     fn ready(&self, execution: &Execution) -> Result<Tool, Arc<Outcome>> {
-        let tool = self.resolve_again(execution).ok_or_else(|| unknown_tool(self, execution))?;
-        let (Some(arguments), true) = (execution.arguments(), execution.still_granted(&tool)) else {
+        let tool = self
+            .resolve_again(execution)
+            .ok_or_else(|| unknown_tool(self, execution))?;
+        let (Some(arguments), true) = (execution.arguments(), execution.still_granted(&tool))
+        else {
             return Err(Outcome::failure(stale_approval(execution.name())));
         };
         let fits = match execution.tool() {
@@ -189,12 +210,21 @@ impl Tools {
     }
 
     /// What a settled body comes to: the output contract first, then the fused signal (T296).
-    pub(super) fn conclude_body(&self, execution: &Execution, tool: &Tool, cancelled: bool, result: BodyResult) -> Arc<Outcome> {
+    pub(super) fn conclude_body(
+        &self,
+        execution: &Execution,
+        tool: &Tool,
+        cancelled: bool,
+        result: BodyResult,
+    ) -> Arc<Outcome> {
         let value = match result {
             Ok(BodyValue::Document(value)) => Ok(value),
             Ok(BodyValue::Lossy(error)) => {
                 tracing::warn!(tool = tool.name(), %error, "the value of a tool is not lossless JSON");
-                Err(ToolError::invalid_output(tool.name(), vec!["value is not lossless JSON".to_owned()]))
+                Err(ToolError::invalid_output(
+                    tool.name(),
+                    vec!["value is not lossless JSON".to_owned()],
+                ))
             }
             Err(error) => Err(error),
         };
@@ -225,7 +255,9 @@ pub(super) fn cancelled_if(execution: &Execution, outcome: Arc<Outcome>) -> Arc<
         return outcome;
     }
     let mut aborted = Outcome::aborted(execution.is_invoked());
-    Arc::make_mut(&mut aborted).contexts_mut().extend_from_slice(outcome.contexts());
+    Arc::make_mut(&mut aborted)
+        .contexts_mut()
+        .extend_from_slice(outcome.contexts());
     aborted
 }
 
@@ -265,12 +297,16 @@ fn stale_approval(name: &str) -> ToolError {
     ToolError::coded(
         "ApprovalStaleError",
         crate::codes::APPROVAL_STALE,
-        format!("the approval for tool \"{name}\" does not cover this call any more: the tool changed after it was asked about"),
+        format!(
+            "the approval for tool \"{name}\" does not cover this call any more: the tool changed after it was asked about"
+        ),
     )
 }
 
 impl Content {
     pub(crate) fn is_blank(&self) -> bool {
-        self.blocks().iter().all(|block| block.as_text() == Some(""))
+        self.blocks()
+            .iter()
+            .all(|block| block.as_text() == Some(""))
     }
 }

@@ -15,7 +15,11 @@ pub(crate) struct Drained<T: 'static, C: FnOnce()> {
 
 impl<T, C: FnOnce()> Drained<T, C> {
     pub(crate) fn new(tools: &Tools, cancel: C, future: BoxFuture<'static, T>) -> Self {
-        Self { tools: tools.clone(), cancel: Some(cancel), future: Some(future) }
+        Self {
+            tools: tools.clone(),
+            cancel: Some(cancel),
+            future: Some(future),
+        }
     }
 }
 
@@ -26,7 +30,9 @@ impl<T, C: FnOnce()> Future for Drained<T, C> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        let Some(future) = self.future.as_mut() else { return Poll::Pending };
+        let Some(future) = self.future.as_mut() else {
+            return Poll::Pending;
+        };
         let output = std::task::ready!(future.as_mut().poll(cx));
         self.future = None;
         Poll::Ready(output)

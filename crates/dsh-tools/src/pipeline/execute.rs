@@ -21,6 +21,10 @@ pub struct Execute<'a> {
     state: State,
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the first state is the largest, and boxing it would cost every call"
+)]
 enum State {
     /// Nothing has happened; dropping it now is as if the call had never been made.
     New(Call),
@@ -33,7 +37,10 @@ enum State {
 
 impl<'a> Execute<'a> {
     pub(super) fn new(tools: &'a Tools, call: Call) -> Self {
-        Self { tools, state: State::New(call) }
+        Self {
+            tools,
+            state: State::New(call),
+        }
     }
 
     /// Carries an admitted call as far as it goes without waiting.
@@ -58,13 +65,24 @@ impl<'a> Execute<'a> {
     }
 
     /// What follows a direct body that has settled.
-    fn concluded(&mut self, execution: Execution, tool: Tool, result: BodyResult) -> Option<Settled> {
+    fn concluded(
+        &mut self,
+        execution: Execution,
+        tool: Tool,
+        result: BodyResult,
+    ) -> Option<Settled> {
         if execution.has_tasks() {
-            let rest = Box::pin(self.tools.clone().after_body(execution.clone(), tool, result));
+            let rest = Box::pin(
+                self.tools
+                    .clone()
+                    .after_body(execution.clone(), tool, result),
+            );
             self.state = State::Rest(execution, rest);
             return None;
         }
-        let outcome = self.tools.conclude_body(&execution, &tool, execution.is_cancelled(), result);
+        let outcome = self
+            .tools
+            .conclude_body(&execution, &tool, execution.is_cancelled(), result);
         self.behind(execution, outcome)
     }
 
@@ -162,6 +180,8 @@ impl fmt::Debug for Execute<'_> {
             State::Rest(..) => "stages",
             State::Done => "done",
         };
-        f.debug_struct("Execute").field("state", &state).finish_non_exhaustive()
+        f.debug_struct("Execute")
+            .field("state", &state)
+            .finish_non_exhaustive()
     }
 }

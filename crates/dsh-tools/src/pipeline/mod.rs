@@ -112,15 +112,27 @@ impl Tools {
     /// Phase 0 and 1 alone, so that a scheduler can cancel a call whose policy is still at work.
     pub(crate) fn enter(&self, mut call: Call) -> Entered {
         let (execution, admitted) = self.admit(&mut call);
-        Entered { execution, admitted }
+        Entered {
+            execution,
+            admitted,
+        }
     }
 
     /// Phases 2 to 5: policy (T255).
     pub(crate) async fn prepare(&self, entered: Entered) -> Prepared {
-        let Entered { execution, admitted } = entered;
+        let Entered {
+            execution,
+            admitted,
+        } = entered;
         match admitted {
-            Admitted::Final(outcome) => Prepared { execution, stage: Stage::Final(outcome) },
-            Admitted::Bare(outcome) => Prepared { execution, stage: Stage::Bare(outcome) },
+            Admitted::Final(outcome) => Prepared {
+                execution,
+                stage: Stage::Final(outcome),
+            },
+            Admitted::Bare(outcome) => Prepared {
+                execution,
+                stage: Stage::Bare(outcome),
+            },
             Admitted::Direct | Admitted::Staged => self.judge(execution).await,
         }
     }

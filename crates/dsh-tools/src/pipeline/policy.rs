@@ -37,7 +37,11 @@ impl Tools {
                 }
             }
         }
-        if execution.is_cancelled() { Stage::Post(Outcome::aborted(false)) } else { Stage::Dispatch }
+        if execution.is_cancelled() {
+            Stage::Post(Outcome::aborted(false))
+        } else {
+            Stage::Dispatch
+        }
     }
 
     /// Asks about a call; `None` lets it go on to the guards.
@@ -45,7 +49,9 @@ impl Tools {
         let name = execution.name();
         let deny = |reason: String| Some(Stage::Post(Outcome::denied(reason)));
         let Some(approvals) = self.approvals() else {
-            return deny(reason.unwrap_or_else(|| format!("tool \"{name}\" requires approval (not yet supported)")));
+            return deny(reason.unwrap_or_else(|| {
+                format!("tool \"{name}\" requires approval (not yet supported)")
+            }));
         };
         let Some(agent) = execution.agent() else {
             return deny(format!(
@@ -53,7 +59,15 @@ impl Tools {
             ));
         };
         let tool = self.get(name, Some(agent));
-        let asked = approvals.ask(execution, agent, tool.as_ref(), reason, self.0.config.host.as_ref()).await;
+        let asked = approvals
+            .ask(
+                execution,
+                agent,
+                tool.as_ref(),
+                reason,
+                self.0.config.host.as_ref(),
+            )
+            .await;
         let (outcome, ticket) = match asked {
             Ok(asked) => asked,
             Err(error) => return Some(Stage::Final(Outcome::failure(error))),
@@ -64,11 +78,15 @@ impl Tools {
                 None
             }
             ApprovalOutcome::Rejected => deny(format!("the user rejected tool \"{name}\"")),
-            ApprovalOutcome::Cancelled if execution.is_cancelled() => Some(Stage::Post(Outcome::aborted(false))),
-            ApprovalOutcome::Cancelled => deny(format!("approval for tool \"{name}\" was cancelled")),
-            ApprovalOutcome::Unavailable => {
-                deny(format!("tool \"{name}\" requires approval, but no approval channel is available"))
+            ApprovalOutcome::Cancelled if execution.is_cancelled() => {
+                Some(Stage::Post(Outcome::aborted(false)))
             }
+            ApprovalOutcome::Cancelled => {
+                deny(format!("approval for tool \"{name}\" was cancelled"))
+            }
+            ApprovalOutcome::Unavailable => deny(format!(
+                "tool \"{name}\" requires approval, but no approval channel is available"
+            )),
         }
     }
 }

@@ -17,7 +17,9 @@ impl Tools {
             }
             self.0.read().post.snapshot()
         };
-        let decision = PostNext::new(chain, execution.clone(), result.clone()).run().await;
+        let decision = PostNext::new(chain, execution.clone(), result.clone())
+            .run()
+            .await;
         match decision.and_then(|decision| self.apply(execution, result, decision)) {
             Ok(outcome) => cancelled_if(execution, outcome),
             Err(error) => Outcome::failure(error),
@@ -35,14 +37,25 @@ impl Tools {
                 match replace {
                     None => {}
                     // A listener may have kept its handle; then what changes is a copy.
-                    Some(Replacement::Content(content)) => Arc::make_mut(&mut outcome).set_content(content),
+                    Some(Replacement::Content(content)) => {
+                        Arc::make_mut(&mut outcome).set_content(content)
+                    }
                     Some(Replacement::Value(value)) => {
                         let Outcome::Success(success) = &*outcome else {
-                            return Err(ToolError::new("tools/post-execute cannot replace the value of a failed result"));
+                            return Err(ToolError::new(
+                                "tools/post-execute cannot replace the value of a failed result",
+                            ));
                         };
                         let name = execution.name();
-                        let tool = self.get(name, execution.agent()).ok_or_else(|| ToolError::unknown_tool(name))?;
-                        outcome = admit_with_contexts(&tool, execution, *value, success.contexts.clone())?;
+                        let tool = self
+                            .get(name, execution.agent())
+                            .ok_or_else(|| ToolError::unknown_tool(name))?;
+                        outcome = admit_with_contexts(
+                            &tool,
+                            execution,
+                            *value,
+                            success.contexts.clone(),
+                        )?;
                     }
                 }
                 if !contexts.is_empty() {
@@ -56,8 +69,14 @@ impl Tools {
                 } else {
                     feedback.summary().into()
                 };
-                let mut failure =
-                    Failure::with_content(FailureError { message, info: None, retryable: false }, feedback);
+                let mut failure = Failure::with_content(
+                    FailureError {
+                        message,
+                        info: None,
+                        retryable: false,
+                    },
+                    feedback,
+                );
                 failure.contexts = contexts;
                 Ok(Arc::new(Outcome::Failure(failure)))
             }

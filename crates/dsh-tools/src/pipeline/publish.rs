@@ -12,7 +12,12 @@ use crate::{CallJournal, Execution, Outcome, Settled, Tool, Tools};
 
 impl Tools {
     /// Everything behind the post-execute chain, the journal included.
-    pub(super) async fn settle(&self, execution: Execution, outcome: Arc<Outcome>, finalise: bool) -> Settled {
+    pub(super) async fn settle(
+        &self,
+        execution: Execution,
+        outcome: Arc<Outcome>,
+        finalise: bool,
+    ) -> Settled {
         let mut outcome = finalised(&execution, outcome, finalise);
         if let Some(journal) = &self.0.config.journal
             && let Some(Verdict::Run(entry)) = execution.verdict()
@@ -24,7 +29,12 @@ impl Tools {
     }
 
     /// As [`settle`](Tools::settle), for calls that no journal knows of.
-    pub(super) fn publish(&self, execution: Execution, outcome: Arc<Outcome>, finalise: bool) -> Settled {
+    pub(super) fn publish(
+        &self,
+        execution: Execution,
+        outcome: Arc<Outcome>,
+        finalise: bool,
+    ) -> Settled {
         let outcome = finalised(&execution, outcome, finalise);
         self.announce(execution, outcome)
     }
@@ -36,7 +46,9 @@ impl Tools {
         debug_assert!(first, "a call is settled once");
         if first {
             let observers = {
-                self.0.listens(OBSERVERS).then(|| self.0.read().observers.snapshot())
+                self.0
+                    .listens(OBSERVERS)
+                    .then(|| self.0.read().observers.snapshot())
             };
             let execution = settled.execution();
             for entry in observers.iter().flat_map(|entries| entries.iter()) {
@@ -55,7 +67,6 @@ impl Tools {
         }
         settled
     }
-
 }
 
 /// Tells the journal the outcome; one that it cannot keep becomes unknown.
@@ -91,8 +102,13 @@ pub(super) fn journal_entry(execution: &Execution, tool: &Tool) -> JournalEntry 
 fn finalised(execution: &Execution, outcome: Arc<Outcome>, finalise: bool) -> Arc<Outcome> {
     // Once more, for a value that post-execute replaced (T235).
     let mut outcome = concluding(execution, outcome);
-    let finalizer = execution.tool().and_then(|tool| tool.finalizer()).filter(|_| finalise);
-    let Some(finalizer) = finalizer else { return outcome };
+    let finalizer = execution
+        .tool()
+        .and_then(|tool| tool.finalizer())
+        .filter(|_| finalise);
+    let Some(finalizer) = finalizer else {
+        return outcome;
+    };
     match contain(|| finalizer(execution, &outcome)).and_then(|content| content) {
         Ok(None) => outcome,
         Ok(Some(content)) => {

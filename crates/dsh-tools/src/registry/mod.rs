@@ -26,8 +26,8 @@ pub use view::View;
 
 use crate::contain::contain;
 use crate::{
-    Approvals, Arguments, Call, CallJournal, Execution, ExecutionMode, Host, Mode, Progress, RegistryError,
-    Spawner, ThreadSpawner, Tool, ToolSchema,
+    Approvals, Arguments, Call, CallJournal, Execution, ExecutionMode, Host, Mode, Progress,
+    RegistryError, Spawner, ThreadSpawner, Tool, ToolSchema,
 };
 
 /// What a runtime is made with.
@@ -74,7 +74,10 @@ impl Registry {
     }
 
     pub(crate) fn write(&self) -> Writing<'_> {
-        Writing { registry: self, tables: self.tables.write() }
+        Writing {
+            registry: self,
+            tables: self.tables.write(),
+        }
     }
 
     /// Counts changes of what anybody sees.
@@ -112,11 +115,20 @@ impl Drop for Writing<'_> {
     fn drop(&mut self) {
         let tables = &*self.tables;
         let policy = !tables.pre.is_empty() || !tables.around.is_empty() || tables.guard_count > 0;
-        let stages = [(policy, POLICY), (!tables.post.is_empty(), POST), (!tables.observers.is_empty(), OBSERVERS)]
-            .into_iter()
-            .fold(0, |bits, (listens, bit)| if listens { bits | bit } else { bits });
+        let stages = [
+            (policy, POLICY),
+            (!tables.post.is_empty(), POST),
+            (!tables.observers.is_empty(), OBSERVERS),
+        ]
+        .into_iter()
+        .fold(
+            0,
+            |bits, (listens, bit)| if listens { bits | bit } else { bits },
+        );
         self.registry.stages.store(stages, Ordering::Release);
-        self.registry.version.store(tables.version, Ordering::Release);
+        self.registry
+            .version
+            .store(tables.version, Ordering::Release);
     }
 }
 
@@ -124,7 +136,10 @@ impl Tools {
     /// An empty runtime.
     #[must_use]
     pub fn new(config: ToolsConfig) -> Self {
-        let spawner = config.spawner.clone().unwrap_or_else(|| Arc::new(ThreadSpawner));
+        let spawner = config
+            .spawner
+            .clone()
+            .unwrap_or_else(|| Arc::new(ThreadSpawner));
         Self(Arc::new(Registry {
             tables: RwLock::new(Tables::default()),
             version: AtomicU64::new(0),
@@ -210,7 +225,10 @@ impl Tools {
 
     /// As [`execution_mode`](Tools::execution_mode), with what the call declares to touch.
     pub(crate) fn classify(&self, call: &Call) -> (ExecutionMode, Option<Vec<crate::Access>>) {
-        let lookup = self.0.read().resolve(&call.name, call.agent.as_ref(), self.0.config.mode);
+        let lookup = self
+            .0
+            .read()
+            .resolve(&call.name, call.agent.as_ref(), self.0.config.mode);
         let tool = match lookup.tool {
             Some(tool) if !lookup.collapses(&call.name, call.parent) => tool,
             _ => return (ExecutionMode::Exclusive, None),
@@ -298,9 +316,16 @@ impl Tools {
             }
             tables.progress.snapshot()
         };
-        for entry in listeners.iter().filter(|entry| entry.admits(execution.agent())) {
+        for entry in listeners
+            .iter()
+            .filter(|entry| entry.admits(execution.agent()))
+        {
             if let Err(error) = contain(|| (entry.listener)(execution, progress)) {
-                tracing::warn!(tool = execution.name(), error = error.message(), "a progress listener panicked");
+                tracing::warn!(
+                    tool = execution.name(),
+                    error = error.message(),
+                    "a progress listener panicked"
+                );
             }
         }
     }
@@ -335,12 +360,16 @@ impl Drop for Draining {
 
 impl fmt::Debug for Tools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tools").field("closed", &self.is_closed()).finish_non_exhaustive()
+        f.debug_struct("Tools")
+            .field("closed", &self.is_closed())
+            .finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for ToolsConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolsConfig").field("mode", &self.mode).finish_non_exhaustive()
+        f.debug_struct("ToolsConfig")
+            .field("mode", &self.mode)
+            .finish_non_exhaustive()
     }
 }

@@ -9,13 +9,13 @@ use dsh_context::{Effect, EntryId, EntryTable, Fiber, Scope};
 
 use super::tables::{Layer, Tables};
 use super::{Registry, Tools};
-use crate::contain::Kept;
 use crate::chain::{AroundListener, Entry, Observer, PostListener, PreListener};
+use crate::contain::Kept;
 use crate::decision::{Around, IntoVerdict, PostDecision, PreDecision};
 use crate::tool::RUN_CODE;
 use crate::{
-    Approvals, AroundNext, Execution, Mode, Outcome, PostNext, PreNext, Progress, RegistryError, Restriction, Tool,
-    ToolError,
+    Approvals, AroundNext, Execution, Mode, Outcome, PostNext, PreNext, Progress, RegistryError,
+    Restriction, Tool, ToolError,
 };
 
 /// Registers tools, guards and listeners in one layer, for one lifetime.
@@ -78,7 +78,13 @@ impl Registration {
 
 impl Receiver {
     pub(crate) fn new(tools: Tools, fiber: Fiber, scope: Option<Scope>) -> Self {
-        Self { tools, fiber, scope, prepend: false, unfiltered: false }
+        Self {
+            tools,
+            fiber,
+            scope,
+            prepend: false,
+            unfiltered: false,
+        }
     }
 
     /// Puts the listeners registered through the result in front of all that are there (T157).
@@ -117,7 +123,10 @@ impl Receiver {
             Ok(entry) => entry,
             Err(duplicate) => return Err(RegistryError::duplicate(&duplicate.name, scoped)),
         };
-        let place = ToolPlace { scope: self.scope.clone(), entry };
+        let place = ToolPlace {
+            scope: self.scope.clone(),
+            entry,
+        };
         let undo = undo_tool(&self.tools, &place);
         match self.fiber.effect("tool", undo) {
             Ok(effect) => {
@@ -144,17 +153,23 @@ impl Receiver {
         V: IntoVerdict,
     {
         let guard = Kept::new(guard);
-        let guard: Arc<super::Guard> = Arc::new(move |execution: &Execution| (*guard)(execution).into_verdict());
+        let guard: Arc<super::Guard> =
+            Arc::new(move |execution: &Execution| (*guard)(execution).into_verdict());
         let entry = {
             let mut tables = self.tools.0.write();
             tables.guard_count += 1;
-            in_layer(&mut tables, self.scope.as_ref(), |layer| layer.guards.push(guard))
+            in_layer(&mut tables, self.scope.as_ref(), |layer| {
+                layer.guards.push(guard)
+            })
         };
         let (registry, scope) = (Arc::downgrade(&self.tools.0), self.scope.clone());
         self.undoable("guard", move || {
             with(&registry, |registry| {
                 let mut tables = registry.write();
-                let removed = out_of_layer(&mut tables, scope.as_ref(), |layer| layer.guards.remove(entry)).flatten();
+                let removed = out_of_layer(&mut tables, scope.as_ref(), |layer| {
+                    layer.guards.remove(entry)
+                })
+                .flatten();
                 if removed.is_some() {
                     tables.guard_count -= 1;
                 }
@@ -188,7 +203,8 @@ impl Receiver {
         Fut: Future<Output = Result<PreDecision, ToolError>> + Send + 'static,
     {
         let listener = Kept::new(listener);
-        let listener: Arc<dyn PreListener> = Arc::new(move |execution, next| (*listener)(execution, next));
+        let listener: Arc<dyn PreListener> =
+            Arc::new(move |execution, next| (*listener)(execution, next));
         self.listen("pre-execute listener", listener, |tables| &mut tables.pre)
     }
 
@@ -203,7 +219,8 @@ impl Receiver {
         Fut: Future<Output = Result<Around, ToolError>> + Send + 'static,
     {
         let listener = Kept::new(listener);
-        let listener: Arc<dyn AroundListener> = Arc::new(move |execution, next| (*listener)(execution, next));
+        let listener: Arc<dyn AroundListener> =
+            Arc::new(move |execution, next| (*listener)(execution, next));
         self.listen("execute listener", listener, |tables| &mut tables.around)
     }
 
@@ -233,7 +250,9 @@ impl Receiver {
         F: Fn(&Execution, &Outcome) + Send + Sync + 'static,
     {
         let observer = Kept::new(observer);
-        let observer: Arc<Observer> = Arc::new(move |execution: &Execution, outcome: &Outcome| (*observer)(execution, outcome));
+        let observer: Arc<Observer> = Arc::new(move |execution: &Execution, outcome: &Outcome| {
+            (*observer)(execution, outcome)
+        });
         self.listen("result observer", observer, |tables| &mut tables.observers)
     }
 
@@ -248,7 +267,9 @@ impl Receiver {
     {
         let listener = Kept::new(listener);
         let listener: Arc<super::tables::ProgressListener> =
-            Arc::new(move |execution: &Execution, progress: &Progress| (*listener)(execution, progress));
+            Arc::new(move |execution: &Execution, progress: &Progress| {
+                (*listener)(execution, progress)
+            });
         self.listen("progress listener", listener, |tables| &mut tables.progress)
     }
 
@@ -325,15 +346,25 @@ impl Receiver {
     where
         L: ?Sized + Send + Sync + 'static,
     {
-        let entry = Entry { scope: self.scope.clone(), unfiltered: self.unfiltered, listener };
+        let entry = Entry {
+            scope: self.scope.clone(),
+            unfiltered: self.unfiltered,
+            listener,
+        };
         let id = {
             let mut tables = self.tools.0.write();
             let table = table(&mut tables);
-            if self.prepend { table.prepend(entry) } else { table.push(entry) }
+            if self.prepend {
+                table.prepend(entry)
+            } else {
+                table.push(entry)
+            }
         };
         let registry = Arc::downgrade(&self.tools.0);
         self.undoable(label, move || {
-            with(&registry, |registry| table(&mut registry.write()).remove(id));
+            with(&registry, |registry| {
+                table(&mut registry.write()).remove(id)
+            });
         })
     }
 
@@ -366,7 +397,10 @@ impl Receiver {
 
 impl ScopedReceiver {
     pub(crate) fn new(tools: Tools, scope: Scope) -> Self {
-        Self { receiver: Receiver::new(tools, scope.fiber().clone(), Some(scope.clone())), scope }
+        Self {
+            receiver: Receiver::new(tools, scope.fiber().clone(), Some(scope.clone())),
+            scope,
+        }
     }
 
     /// Masks inherited tools for this scope and what is nested in it (T93–T107).
@@ -385,21 +419,28 @@ impl ScopedReceiver {
         let entry = {
             let mut tables = self.receiver.tools.0.write();
             let known = tables.restrictable(&self.scope);
-            let unknown: Vec<&str> =
-                restriction.names().filter(|name| known.binary_search_by(|k| k.as_str().cmp(name)).is_err()).collect();
+            let unknown: Vec<&str> = restriction
+                .names()
+                .filter(|name| known.binary_search_by(|k| k.as_str().cmp(name)).is_err())
+                .collect();
             if !unknown.is_empty() {
                 return Err(RegistryError::unknown_restriction(&unknown, &known));
             }
             tables.version += 1;
             let filter = Arc::new(restriction.compile());
-            tables.layers.contribute(&self.scope, |layer| layer.restrictions.push(filter))
+            tables
+                .layers
+                .contribute(&self.scope, |layer| layer.restrictions.push(filter))
         };
         let (registry, scope) = (Arc::downgrade(&self.receiver.tools.0), self.scope.clone());
         let registration = self.receiver.undoable("restriction", move || {
             with(&registry, |registry| {
                 let mut tables = registry.write();
                 tables.version += 1;
-                tables.layers.withdraw(scope.id(), |layer| layer.restrictions.remove(entry)).flatten()
+                tables
+                    .layers
+                    .withdraw(scope.id(), |layer| layer.restrictions.remove(entry))
+                    .flatten()
             });
             notify(&registry);
         })?;
@@ -415,18 +456,26 @@ impl ScopedReceiver {
     pub fn present_as(&self, mode: Mode) -> Result<Registration, RegistryError> {
         {
             let mut tables = self.receiver.tools.0.write();
-            if let Some(declared) = tables.layers.exact(self.scope.id()).and_then(|layer| layer.mode) {
+            if let Some(declared) = tables
+                .layers
+                .exact(self.scope.id())
+                .and_then(|layer| layer.mode)
+            {
                 return Err(RegistryError::mode_conflict(mode, declared));
             }
             tables.version += 1;
-            tables.layers.contribute(&self.scope, |layer| layer.mode = Some(mode));
+            tables
+                .layers
+                .contribute(&self.scope, |layer| layer.mode = Some(mode));
         }
         let (registry, scope) = (Arc::downgrade(&self.receiver.tools.0), self.scope.clone());
         let registration = self.receiver.undoable("presentation", move || {
             with(&registry, |registry| {
                 let mut tables = registry.write();
                 tables.version += 1;
-                tables.layers.withdraw(scope.id(), |layer| layer.mode = None)
+                tables
+                    .layers
+                    .withdraw(scope.id(), |layer| layer.mode = None)
             });
             notify(&registry);
         })?;
@@ -456,10 +505,18 @@ impl Deref for ScopedReceiver {
 }
 
 pub(super) fn check_name(tool: &Tool) -> Result<(), RegistryError> {
-    if tool.name() == RUN_CODE { Err(RegistryError::reserved(RUN_CODE)) } else { Ok(()) }
+    if tool.name() == RUN_CODE {
+        Err(RegistryError::reserved(RUN_CODE))
+    } else {
+        Ok(())
+    }
 }
 
-pub(super) fn in_layer<T>(tables: &mut Tables, scope: Option<&Scope>, change: impl FnOnce(&mut Layer) -> T) -> T {
+pub(super) fn in_layer<T>(
+    tables: &mut Tables,
+    scope: Option<&Scope>,
+    change: impl FnOnce(&mut Layer) -> T,
+) -> T {
     match scope {
         None => change(tables.layers.global_mut()),
         Some(scope) => tables.layers.contribute(scope, change),
@@ -492,7 +549,10 @@ fn notify(registry: &Weak<Registry>) {
 
 pub(super) fn take_tool(registry: &Registry, place: &ToolPlace) -> Option<Tool> {
     let mut tables = registry.write();
-    let removed = out_of_layer(&mut tables, place.scope.as_ref(), |layer| layer.tools.remove(place.entry)).flatten();
+    let removed = out_of_layer(&mut tables, place.scope.as_ref(), |layer| {
+        layer.tools.remove(place.entry)
+    })
+    .flatten();
     if removed.is_some() {
         tables.version += 1;
     }
@@ -503,7 +563,9 @@ pub(super) fn take_tool(registry: &Registry, place: &ToolPlace) -> Option<Tool> 
 pub(super) fn undo_tool(tools: &Tools, place: &ToolPlace) -> impl FnOnce() + Send + 'static {
     let (registry, place) = (Arc::downgrade(&tools.0), place.clone());
     move || {
-        let Some(registry) = registry.upgrade() else { return };
+        let Some(registry) = registry.upgrade() else {
+            return;
+        };
         let removed = take_tool(&registry, &place);
         if removed.is_some() {
             crate::contain::discard(removed);
@@ -514,7 +576,9 @@ pub(super) fn undo_tool(tools: &Tools, place: &ToolPlace) -> impl FnOnce() + Sen
 
 impl fmt::Debug for Receiver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Receiver").field("scope", &self.scope).finish_non_exhaustive()
+        f.debug_struct("Receiver")
+            .field("scope", &self.scope)
+            .finish_non_exhaustive()
     }
 }
 

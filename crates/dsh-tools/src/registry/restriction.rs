@@ -14,18 +14,26 @@ pub struct Restriction {
 impl Restriction {
     /// Only these; an empty list hides everything inherited.
     pub fn allow<I: IntoIterator<Item = S>, S: Into<String>>(names: I) -> Self {
-        Self { allow: Some(names.into_iter().map(Into::into).collect()), deny: None }
+        Self {
+            allow: Some(names.into_iter().map(Into::into).collect()),
+            deny: None,
+        }
     }
 
     /// Everything but these, tools registered later included (T102).
     pub fn deny<I: IntoIterator<Item = S>, S: Into<String>>(names: I) -> Self {
-        Self { allow: None, deny: Some(names.into_iter().map(Into::into).collect()) }
+        Self {
+            allow: None,
+            deny: Some(names.into_iter().map(Into::into).collect()),
+        }
     }
 
     /// Of what is allowed, not these either.
     #[must_use]
     pub fn and_deny<I: IntoIterator<Item = S>, S: Into<String>>(mut self, names: I) -> Self {
-        self.deny.get_or_insert_default().extend(names.into_iter().map(Into::into));
+        self.deny
+            .get_or_insert_default()
+            .extend(names.into_iter().map(Into::into));
         self
     }
 
@@ -34,12 +42,19 @@ impl Restriction {
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.allow.iter().chain(&self.deny).flatten().map(String::as_str)
+        self.allow
+            .iter()
+            .chain(&self.deny)
+            .flatten()
+            .map(String::as_str)
     }
 
     pub(crate) fn compile(self) -> Filter {
         let set = |names: Vec<String>| names.into_iter().collect::<HashSet<_>>();
-        Filter { allow: self.allow.map(set), deny: self.deny.map(set).unwrap_or_default() }
+        Filter {
+            allow: self.allow.map(set),
+            deny: self.deny.map(set).unwrap_or_default(),
+        }
     }
 }
 

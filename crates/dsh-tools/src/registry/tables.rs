@@ -26,7 +26,10 @@ pub(crate) struct Layer {
 
 impl ContextLayer for Layer {
     fn is_empty(&self) -> bool {
-        self.tools.is_empty() && self.restrictions.is_empty() && self.guards.is_empty() && self.mode.is_none()
+        self.tools.is_empty()
+            && self.restrictions.is_empty()
+            && self.guards.is_empty()
+            && self.mode.is_none()
     }
 }
 
@@ -64,25 +67,42 @@ impl Lookup {
 impl Tables {
     /// The nearest declared mode on the chain.
     pub(crate) fn mode(&self, scope: Option<&Scope>) -> Option<Mode> {
-        self.layers.nearest_first(scope).find_map(|layer| layer.mode)
+        self.layers
+            .nearest_first(scope)
+            .find_map(|layer| layer.mode)
     }
 
     pub(crate) fn resolve(&self, name: &str, scope: Option<&Scope>, default: Mode) -> Lookup {
         let Some(scope) = scope else {
-            let tool = self.transport_for(name, default).or_else(|| self.layers.global().tools.get(name).cloned());
-            return Lookup { tool, mode: default };
+            let tool = self
+                .transport_for(name, default)
+                .or_else(|| self.layers.global().tools.get(name).cloned());
+            return Lookup {
+                tool,
+                mode: default,
+            };
         };
         let mode = self.mode(Some(scope)).unwrap_or(default);
         if let Some(transport) = self.transport_for(name, mode) {
-            return Lookup { tool: Some(transport), mode };
+            return Lookup {
+                tool: Some(transport),
+                mode,
+            };
         }
-        Lookup { tool: self.resolve_in(name, scope).cloned(), mode }
+        Lookup {
+            tool: self.resolve_in(name, scope).cloned(),
+            mode,
+        }
     }
 
     /// The scope's own entry wins under any filter (T99); an inherited one has to pass every filter on the chain
     /// (T100, T105), the nearest ancestor's before a farther one's (T83).
     fn resolve_in(&self, name: &str, scope: &Scope) -> Option<&Tool> {
-        if let Some(tool) = self.layers.exact(scope.id()).and_then(|layer| layer.tools.get(name)) {
+        if let Some(tool) = self
+            .layers
+            .exact(scope.id())
+            .and_then(|layer| layer.tools.get(name))
+        {
             return Some(tool);
         }
         let inherited = scope
@@ -103,11 +123,19 @@ impl Tables {
 
     /// The transport, where the mode presents it; the last one mounted counts.
     pub(crate) fn transport(&self, mode: Mode) -> Option<Tool> {
-        if mode.has_transport() { self.transport.iter().last().cloned() } else { None }
+        if mode.has_transport() {
+            self.transport.iter().last().cloned()
+        } else {
+            None
+        }
     }
 
     fn transport_for(&self, name: &str, mode: Mode) -> Option<Tool> {
-        if name == RUN_CODE { self.transport(mode) } else { None }
+        if name == RUN_CODE {
+            self.transport(mode)
+        } else {
+            None
+        }
     }
 
     /// Every tool the scope sees, in the order of T85, without the transport.
@@ -132,7 +160,11 @@ impl Tables {
         }
         if let Some(layer) = own_layer {
             tools.extend(
-                layer.tools.iter().filter(|(name, _)| !shadows.contains(&***name)).map(|(_, tool)| tool.clone()),
+                layer
+                    .tools
+                    .iter()
+                    .filter(|(name, _)| !shadows.contains(&***name))
+                    .map(|(_, tool)| tool.clone()),
             );
         }
         tools
@@ -153,8 +185,10 @@ impl Tables {
 
     /// The names a restriction of this scope may list (T96, T104), sorted.
     pub(crate) fn restrictable(&self, scope: &Scope) -> Vec<String> {
-        let mut names: Vec<String> =
-            NamedTable::merge(self.inherited_tables(Some(scope))).into_iter().map(|(name, _)| name.to_string()).collect();
+        let mut names: Vec<String> = NamedTable::merge(self.inherited_tables(Some(scope)))
+            .into_iter()
+            .map(|(name, _)| name.to_string())
+            .collect();
         names.sort_unstable();
         names
     }
@@ -165,8 +199,16 @@ impl Tables {
         let mut names: Vec<Arc<str>> = Vec::new();
         if mode != Mode::Code {
             let mut tables = self.inherited_tables(scope);
-            tables.extend(scope.and_then(|scope| self.layers.exact(scope.id())).map(|layer| &layer.tools));
-            names.extend(NamedTable::merge(tables).into_iter().map(|(name, _)| name.clone()));
+            tables.extend(
+                scope
+                    .and_then(|scope| self.layers.exact(scope.id()))
+                    .map(|layer| &layer.tools),
+            );
+            names.extend(
+                NamedTable::merge(tables)
+                    .into_iter()
+                    .map(|(name, _)| name.clone()),
+            );
         }
         if mode.has_transport() {
             names.push(RUN_CODE.into());
@@ -181,6 +223,9 @@ impl Tables {
         if self.guard_count == 0 {
             return Vec::new();
         }
-        self.layers.visible(scope).flat_map(|layer| layer.guards.iter().cloned()).collect()
+        self.layers
+            .visible(scope)
+            .flat_map(|layer| layer.guards.iter().cloned())
+            .collect()
     }
 }

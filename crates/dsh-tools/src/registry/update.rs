@@ -7,7 +7,9 @@ use dsh_context::{Effect, EntryId, ScopeId};
 use parking_lot::Mutex;
 
 use super::Tools;
-use super::receiver::{Receiver, Registration, ToolPlace, check_name, in_layer, out_of_layer, take_tool};
+use super::receiver::{
+    Receiver, Registration, ToolPlace, check_name, in_layer, out_of_layer, take_tool,
+};
 use super::tables::Tables;
 use crate::{RegistryError, Tool};
 
@@ -38,9 +40,9 @@ impl Update {
     ///
     /// The registration is not one of a tool.
     pub fn remove(&mut self, registration: &Registration) -> Result<(), RegistryError> {
-        let (place, effect) = registration
-            .tool_parts()
-            .ok_or_else(|| RegistryError::stale("only the registration of a tool can be part of an update"))?;
+        let (place, effect) = registration.tool_parts().ok_or_else(|| {
+            RegistryError::stale("only the registration of a tool can be part of an update")
+        })?;
         self.changes.push(Change::Remove(place, effect));
         Ok(())
     }
@@ -64,7 +66,9 @@ impl Update {
         // Undos first: from here on, a fiber that ends takes its part back whatever happens.
         let mut seats: Vec<(SharedSeat, Effect)> = Vec::new();
         for change in &self.changes {
-            let Change::Register(receiver, _) = change else { continue };
+            let Change::Register(receiver, _) = change else {
+                continue;
+            };
             let seat: SharedSeat = Arc::new(Mutex::new(Seat::Planned));
             match receiver.fiber().effect("tool", undo_seat(tools, &seat)) {
                 Ok(effect) => seats.push((seat, effect)),
@@ -88,13 +92,15 @@ impl Update {
             for change in self.changes {
                 match change {
                     Change::Remove(place, effect) => {
-                        removed.push(
-                            out_of_layer(&mut tables, place.scope.as_ref(), |layer| layer.tools.remove(place.entry)),
-                        );
+                        removed.push(out_of_layer(&mut tables, place.scope.as_ref(), |layer| {
+                            layer.tools.remove(place.entry)
+                        }));
                         spent.push(effect);
                     }
                     Change::Register(receiver, tool) => {
-                        let Some((seat, _)) = places.next() else { continue };
+                        let Some((seat, _)) = places.next() else {
+                            continue;
+                        };
                         let mut seat = seat.lock();
                         if matches!(*seat, Seat::Undone) {
                             // Its fiber ended meanwhile: registered and disposed in one breath.
@@ -102,10 +108,14 @@ impl Update {
                             continue;
                         }
                         let name = tool.schema().shared_name();
-                        let inserted =
-                            in_layer(&mut tables, receiver.scope(), |layer| layer.tools.insert(name, tool));
+                        let inserted = in_layer(&mut tables, receiver.scope(), |layer| {
+                            layer.tools.insert(name, tool)
+                        });
                         if let Ok(entry) = inserted {
-                            *seat = Seat::Taken(ToolPlace { scope: receiver.scope().cloned(), entry });
+                            *seat = Seat::Taken(ToolPlace {
+                                scope: receiver.scope().cloned(),
+                                entry,
+                            });
                         }
                     }
                 }
@@ -141,8 +151,12 @@ fn withdraw(seats: Vec<(SharedSeat, Effect)>) {
 fn undo_seat(tools: &Tools, seat: &SharedSeat) -> impl FnOnce() + Send + 'static {
     let (registry, seat) = (Arc::downgrade(&tools.0), seat.clone());
     move || {
-        let Seat::Taken(place) = std::mem::replace(&mut *seat.lock(), Seat::Undone) else { return };
-        let Some(registry) = registry.upgrade() else { return };
+        let Seat::Taken(place) = std::mem::replace(&mut *seat.lock(), Seat::Undone) else {
+            return;
+        };
+        let Some(registry) = registry.upgrade() else {
+            return;
+        };
         let removed = take_tool(&registry, &place);
         if removed.is_some() {
             crate::contain::discard(removed);
@@ -163,9 +177,12 @@ fn check(tables: &Tables, changes: &[Change]) -> Result<(), RegistryError> {
                     None => Some(tables.layers.global()),
                     Some(scope) => tables.layers.exact(scope),
                 };
-                let exists = layer.is_some_and(|layer| layer.tools.get_by_id(place.entry).is_some());
+                let exists =
+                    layer.is_some_and(|layer| layer.tools.get_by_id(place.entry).is_some());
                 if !exists || !going.insert((scope, place.entry)) {
-                    return Err(RegistryError::stale("a tool that the update removes is gone already"));
+                    return Err(RegistryError::stale(
+                        "a tool that the update removes is gone already",
+                    ));
                 }
             }
             Change::Register(receiver, tool) => {

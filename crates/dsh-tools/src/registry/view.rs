@@ -49,15 +49,25 @@ impl View {
     #[must_use]
     pub fn schemas(&self) -> Arc<[ToolSchema]> {
         self.schemas
-            .get_or_init(|| self.tools.iter().chain(&self.transport).map(|tool| tool.schema().clone()).collect())
+            .get_or_init(|| {
+                self.tools
+                    .iter()
+                    .chain(&self.transport)
+                    .map(|tool| tool.schema().clone())
+                    .collect()
+            })
             .clone()
     }
 
     /// The visible names, sorted, the transport included.
     #[must_use]
     pub fn names(&self) -> Vec<Arc<str>> {
-        let mut names: Vec<_> =
-            self.tools.iter().chain(&self.transport).map(|tool| tool.schema().shared_name()).collect();
+        let mut names: Vec<_> = self
+            .tools
+            .iter()
+            .chain(&self.transport)
+            .map(|tool| tool.schema().shared_name())
+            .collect();
         names.sort_unstable();
         names
     }
@@ -65,8 +75,16 @@ impl View {
     /// What is announced to a model in this mode, by name (T116).
     #[must_use]
     pub fn announced(&self) -> Vec<ToolSchema> {
-        let native = if self.mode == Mode::Code { &[][..] } else { &self.tools[..] };
-        let mut schemas: Vec<_> = native.iter().chain(&self.transport).map(|tool| tool.schema().clone()).collect();
+        let native = if self.mode == Mode::Code {
+            &[][..]
+        } else {
+            &self.tools[..]
+        };
+        let mut schemas: Vec<_> = native
+            .iter()
+            .chain(&self.transport)
+            .map(|tool| tool.schema().clone())
+            .collect();
         schemas.sort_unstable_by(|a, b| a.name().cmp(b.name()));
         schemas
     }
@@ -92,18 +110,26 @@ impl View {
     /// The TypeScript declarations of the visible tools, in name order.
     #[must_use]
     pub fn to_typescript(&self) -> Arc<str> {
-        self.typescript.get_or_init(|| typescript::sdk(&self.declared()).into()).clone()
+        self.typescript
+            .get_or_init(|| typescript::sdk(&self.declared()).into())
+            .clone()
     }
 
     /// The Python declarations of the visible tools, in name order.
     #[must_use]
     pub fn to_python(&self) -> Arc<str> {
-        self.python.get_or_init(|| python::sdk(&self.declared()).into()).clone()
+        self.python
+            .get_or_init(|| python::sdk(&self.declared()).into())
+            .clone()
     }
 
     /// The tools as the declaration renderers take them, by name; the transport does not declare itself.
     fn declared(&self) -> Vec<typescript::Tool<'_>> {
-        let mut tools: Vec<&Tool> = self.tools.iter().filter(|tool| tool.name() != RUN_CODE).collect();
+        let mut tools: Vec<&Tool> = self
+            .tools
+            .iter()
+            .filter(|tool| tool.name() != RUN_CODE)
+            .collect();
         tools.sort_unstable_by(|a, b| a.name().cmp(b.name()));
         tools
             .into_iter()
@@ -119,7 +145,10 @@ impl View {
 
 impl fmt::Debug for View {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("View").field("mode", &self.mode).field("names", &self.names()).finish_non_exhaustive()
+        f.debug_struct("View")
+            .field("mode", &self.mode)
+            .field("names", &self.names())
+            .finish_non_exhaustive()
     }
 }
 

@@ -70,7 +70,9 @@ impl Access {
 
     /// A script that a shell runs.
     pub fn script(script: impl Into<String>) -> Self {
-        Self::Execute { command: Program::Script(script.into()) }
+        Self::Execute {
+            command: Program::Script(script.into()),
+        }
     }
 
     /// A host that is spoken to.
@@ -89,10 +91,14 @@ impl Access {
     /// what they touch is not known.
     pub(crate) fn conflicts(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Read { .. } | Self::Network { .. }, Self::Read { .. } | Self::Network { .. }) => false,
+            (
+                Self::Read { .. } | Self::Network { .. },
+                Self::Read { .. } | Self::Network { .. },
+            ) => false,
             (Self::Write { path: a }, Self::Write { path: b } | Self::Read { path: b })
             | (Self::Read { path: b }, Self::Write { path: a }) => within(a, b) || within(b, a),
-            (Self::Network { .. }, Self::Write { .. }) | (Self::Write { .. }, Self::Network { .. }) => false,
+            (Self::Network { .. }, Self::Write { .. })
+            | (Self::Write { .. }, Self::Network { .. }) => false,
             (Self::Other { name: a }, Self::Other { name: b }) => a == b,
             (Self::Execute { .. }, _) | (_, Self::Execute { .. }) => true,
             (Self::Other { .. }, _) | (_, Self::Other { .. }) => false,
@@ -102,7 +108,8 @@ impl Access {
 
 /// Whether `path` is `dir` or lies below it, by components.
 fn within(path: &str, dir: &str) -> bool {
-    path.strip_prefix(dir).is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || dir.ends_with('/'))
+    path.strip_prefix(dir)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || dir.ends_with('/'))
 }
 
 #[cfg(test)]

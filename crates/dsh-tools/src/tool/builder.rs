@@ -13,8 +13,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{
-    Access, ArgumentContract, BodyFuture, BodyValue, Checking, Classify, DeclareAccess, Definition, Effect, Finalize,
-    IntoContent, Meta, MetaError, PresentCall, PresentResult, Render, Tool, ToolSchema,
+    Access, ArgumentContract, BodyFuture, BodyValue, Checking, Classify, DeclareAccess, Definition,
+    Effect, Finalize, IntoContent, Meta, MetaError, PresentCall, PresentResult, Render, Tool,
+    ToolSchema,
 };
 use crate::card::{CallView, ResultView};
 use crate::contain::Kept;
@@ -126,7 +127,11 @@ impl<A, O> ToolBuilder<A, O> {
         }
     }
 
-    fn with_output<P>(self, output: Result<Contract, SchemaError>, encode: Encode<P>) -> ToolBuilder<A, P> {
+    fn with_output<P>(
+        self,
+        output: Result<Contract, SchemaError>,
+        encode: Encode<P>,
+    ) -> ToolBuilder<A, P> {
         ToolBuilder {
             name: self.name,
             description: self.description,
@@ -217,7 +222,9 @@ impl<A, O> ToolBuilder<A, O> {
         F: Fn(ValueRef<'_>, ValueRef<'_>) -> C + Send + Sync + 'static,
         C: IntoContent,
     {
-        self.render = Some(Box::new(move |arguments, value| render(arguments, value).into_content()));
+        self.render = Some(Box::new(move |arguments, value| {
+            render(arguments, value).into_content()
+        }));
         self
     }
 
@@ -244,7 +251,8 @@ impl<O> ToolBuilder<Undeclared, O> {
         match ArgumentsContract::of::<A>() {
             Ok(contract) => {
                 let shared = contract.clone();
-                let decode: Decode<A> = Arc::new(move |document| shared.decode::<A>(document.root()));
+                let decode: Decode<A> =
+                    Arc::new(move |document| shared.decode::<A>(document.root()));
                 self.with_arguments(Ok(ArgumentContract::Typed(contract)), Some(decode))
             }
             Err(error) => self.with_arguments(Err(error), None),
@@ -253,12 +261,18 @@ impl<O> ToolBuilder<Undeclared, O> {
 
     /// Declares the arguments in the DSL; the body receives them as a document.
     pub fn parameters(self, spec: ParameterSpec) -> ToolBuilder<Document, O> {
-        let contract = spec.compile().map(|schema| ArgumentContract::Checked(Contract::Subset(schema)));
+        let contract = spec
+            .compile()
+            .map(|schema| ArgumentContract::Checked(Contract::Subset(schema)));
         self.with_arguments(contract, Some(as_document()))
     }
 
     /// Declares the arguments as a raw JSON Schema; the body receives them as a document (D12).
-    pub fn parameters_schema(self, schema: Document, checking: Checking) -> ToolBuilder<Document, O> {
+    pub fn parameters_schema(
+        self,
+        schema: Document,
+        checking: Checking,
+    ) -> ToolBuilder<Document, O> {
         let contract = match checking {
             Checking::Checked => Contract::compile(&schema).map(ArgumentContract::Checked),
             Checking::Unchecked => Ok(ArgumentContract::Unchecked(schema)),
@@ -277,9 +291,11 @@ impl<A> ToolBuilder<A, Undeclared> {
     where
         O: Serialize + JsonSchema,
     {
-        self.with_output(output_of::<O>(), |value| match Document::from_serialize(&value) {
-            Ok(document) => BodyValue::Document(document),
-            Err(error) => BodyValue::Lossy(error),
+        self.with_output(output_of::<O>(), |value| {
+            match Document::from_serialize(&value) {
+                Ok(document) => BodyValue::Document(document),
+                Err(error) => BodyValue::Lossy(error),
+            }
         })
     }
 
@@ -385,7 +401,8 @@ impl<A: DeserializeOwned + 'static, O: DeserializeOwned> ToolBuilder<A, O> {
     {
         if let Some(decode) = self.decode.clone() {
             self.meta = Some(Box::new(move |arguments, value| {
-                let (arguments, value) = typed(&decode, arguments, value).map_err(MetaError::Failed)?;
+                let (arguments, value) =
+                    typed(&decode, arguments, value).map_err(MetaError::Failed)?;
                 Document::from_serialize(&meta(&arguments, &value)).map_err(|_| MetaError::Lossy)
             }));
         }
@@ -422,7 +439,8 @@ impl<A: 'static, O: 'static> ToolBuilder<A, O> {
         if self.timeout.is_some_and(|limit| limit.is_zero()) {
             return Err(RegistryError::bad_timeout(&name));
         }
-        let missing = |what: &str| RegistryError::definition(format!("tool \"{name}\" declares no {what}"));
+        let missing =
+            |what: &str| RegistryError::definition(format!("tool \"{name}\" declares no {what}"));
         let arguments = self
             .arguments
             .ok_or_else(|| missing("arguments"))?
@@ -435,7 +453,9 @@ impl<A: 'static, O: 'static> ToolBuilder<A, O> {
             return Err(missing("way to decode its arguments"));
         };
         if arguments.source().root().as_object().is_none() {
-            return Err(RegistryError::definition(format!("tool \"{name}\" parameters must be a JSON Schema object")));
+            return Err(RegistryError::definition(format!(
+                "tool \"{name}\" parameters must be a JSON Schema object"
+            )));
         }
         let body = move |cx: RunContext| -> BodyFuture {
             let arguments = match cx.execution().arguments() {
@@ -447,7 +467,9 @@ impl<A: 'static, O: 'static> ToolBuilder<A, O> {
                     let work = body(arguments, cx);
                     Box::pin(async move { work.await.map(encode) })
                 }
-                Err(violations) => Box::pin(std::future::ready(Err(ToolError::invalid_arguments(violations)))),
+                Err(violations) => Box::pin(std::future::ready(Err(ToolError::invalid_arguments(
+                    violations,
+                )))),
             }
         };
         let schema = ToolSchema::new(name, self.description, arguments.source().clone());

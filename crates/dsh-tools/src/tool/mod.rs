@@ -19,8 +19,8 @@ use std::time::Duration;
 use dsh_schema::{Contract, Document, DocumentError, ValueRef};
 
 pub use access::{Access, Effect, Program};
-pub use arguments::Checking;
 pub(crate) use arguments::ArgumentContract;
+pub use arguments::Checking;
 pub use builder::{ToolBuilder, Undeclared};
 pub use output::IntoContent;
 pub use schema::ToolSchema;
@@ -49,7 +49,8 @@ pub(crate) type BodyFuture = Pin<Box<dyn Future<Output = Result<BodyValue, ToolE
 type Body = Box<dyn Fn(RunContext) -> BodyFuture + Send + Sync>;
 type Render = Box<dyn Fn(ValueRef<'_>, ValueRef<'_>) -> Result<Content, ToolError> + Send + Sync>;
 type Meta = Box<dyn Fn(ValueRef<'_>, ValueRef<'_>) -> Result<Document, MetaError> + Send + Sync>;
-type Finalize = Arc<dyn Fn(&Execution, &Outcome) -> Result<Option<Content>, ToolError> + Send + Sync>;
+type Finalize =
+    Arc<dyn Fn(&Execution, &Outcome) -> Result<Option<Content>, ToolError> + Send + Sync>;
 type Classify = Box<dyn Fn(ValueRef<'_>) -> bool + Send + Sync>;
 type DeclareAccess = Box<dyn Fn(ValueRef<'_>) -> Vec<Access> + Send + Sync>;
 type PresentCall = Box<dyn Fn(ValueRef<'_>) -> Option<CallView> + Send + Sync>;
@@ -105,7 +106,14 @@ impl Tool {
     /// # Ok::<(), dsh_tools::RegistryError>(())
     /// ```
     #[must_use = "a definition without a body is nothing"]
-    pub fn new(name: impl Into<Arc<str>>, description: impl Into<Arc<str>>) -> ToolBuilder<Undeclared, Undeclared> {
+    #[expect(
+        clippy::new_ret_no_self,
+        reason = "a tool is made by finishing its builder"
+    )]
+    pub fn new(
+        name: impl Into<Arc<str>>,
+        description: impl Into<Arc<str>>,
+    ) -> ToolBuilder<Undeclared, Undeclared> {
         ToolBuilder::new(name.into(), description.into())
     }
 
@@ -142,7 +150,10 @@ impl Tool {
     /// Whether the tool may destroy something; a tool that only reads never does.
     #[must_use]
     pub fn is_destructive(&self) -> bool {
-        self.0.destructive.unwrap_or(self.0.effect != Effect::ReadOnly) && self.0.effect != Effect::ReadOnly
+        self.0
+            .destructive
+            .unwrap_or(self.0.effect != Effect::ReadOnly)
+            && self.0.effect != Effect::ReadOnly
     }
 
     /// Whether the tool reaches beyond the machine and the workspace.
@@ -167,14 +178,17 @@ impl Tool {
     #[must_use]
     pub fn access(&self, arguments: &Document) -> Option<Vec<Access>> {
         let declare = self.0.access.as_ref()?;
-        self.softly(arguments, |arguments| declare(arguments))
+        self.softly(arguments, declare)
     }
 
     /// Whether a call with these arguments may run beside any other call that says the same (T307–T312).
     #[must_use]
     pub fn is_concurrency_safe(&self, arguments: &Document) -> bool {
-        let Some(classify) = self.0.classify.as_ref() else { return false };
-        self.softly(arguments, |arguments| classify(arguments)).unwrap_or(false)
+        let Some(classify) = self.0.classify.as_ref() else {
+            return false;
+        };
+        self.softly(arguments, classify)
+            .unwrap_or(false)
     }
 
     /// Whether the tool has a card of its own for a call on its way; without one a generic card is right (T8, T405).
@@ -194,14 +208,20 @@ impl Tool {
     #[must_use]
     pub fn present_call(&self, arguments: &Document) -> Option<CallView> {
         let present = self.0.present_call.as_ref()?;
-        self.softly(arguments, |arguments| present(arguments)).flatten()
+        self.softly(arguments, present)
+            .flatten()
     }
 
     /// The card of a finished call, from logged data alone (T404).
     #[must_use]
-    pub fn present_result(&self, arguments: &Document, result: &DurableResult) -> Option<ResultView> {
+    pub fn present_result(
+        &self,
+        arguments: &Document,
+        result: &DurableResult,
+    ) -> Option<ResultView> {
         let present = self.0.present_result.as_ref()?;
-        self.softly(arguments, |arguments| present(arguments, result)).flatten()
+        self.softly(arguments, |arguments| present(arguments, result))
+            .flatten()
     }
 
     /// Runs a pure callback on arguments that fit, under containment; anything else is `None`.
@@ -212,7 +232,11 @@ impl Tool {
         match contain(|| run(arguments.root())) {
             Ok(value) => Some(value),
             Err(error) => {
-                tracing::warn!(tool = self.name(), error = error.message(), "a pure callback panicked");
+                tracing::warn!(
+                    tool = self.name(),
+                    error = error.message(),
+                    "a pure callback panicked"
+                );
                 None
             }
         }
@@ -232,16 +256,28 @@ impl Tool {
         (self.0.body)(cx)
     }
 
-    pub(crate) fn render(&self, arguments: ValueRef<'_>, value: ValueRef<'_>) -> Result<Content, ToolError> {
+    pub(crate) fn render(
+        &self,
+        arguments: ValueRef<'_>,
+        value: ValueRef<'_>,
+    ) -> Result<Content, ToolError> {
         match &self.0.render {
             Some(render) => contain(|| render(arguments, value)).and_then(|content| content),
             None => Ok(output::render_value(value)),
         }
     }
 
-    pub(crate) fn project_meta(&self, arguments: ValueRef<'_>, value: ValueRef<'_>) -> Option<Result<Document, MetaError>> {
+    pub(crate) fn project_meta(
+        &self,
+        arguments: ValueRef<'_>,
+        value: ValueRef<'_>,
+    ) -> Option<Result<Document, MetaError>> {
         let project = self.0.meta.as_ref()?;
-        Some(contain(|| project(arguments, value)).map_err(MetaError::Failed).and_then(|meta| meta))
+        Some(
+            contain(|| project(arguments, value))
+                .map_err(MetaError::Failed)
+                .and_then(|meta| meta),
+        )
     }
 
     pub(crate) fn finalizer(&self) -> Option<&Finalize> {

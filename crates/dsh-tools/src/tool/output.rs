@@ -55,7 +55,9 @@ impl<C: IntoContent, E: Into<ToolError>> IntoContent for Result<C, E> {
 pub(crate) fn render_value(value: ValueRef<'_>) -> Content {
     match (value.as_str(), value.as_i64()) {
         (Some(text), _) => Content::text(CompactString::from(text)),
-        (None, Some(number)) => Content::text(CompactString::new(itoa::Buffer::new().format(number))),
+        (None, Some(number)) => {
+            Content::text(CompactString::new(itoa::Buffer::new().format(number)))
+        }
         (None, None) => Content::text(value.to_json()),
     }
 }

@@ -22,7 +22,12 @@ struct Inner {
 
 impl ToolSchema {
     pub(crate) fn new(name: Arc<str>, description: Arc<str>, parameters: Document) -> Self {
-        Self(Arc::new(Inner { name, description, parameters, json: OnceLock::new() }))
+        Self(Arc::new(Inner {
+            name,
+            description,
+            parameters,
+            json: OnceLock::new(),
+        }))
     }
 
     /// The tool's name.
@@ -51,11 +56,15 @@ impl ToolSchema {
     #[must_use]
     pub fn to_json(&self) -> &str {
         self.0.json.get_or_init(|| {
-            let mut out = String::with_capacity(64 + self.0.description.len() + self.0.parameters.text().len());
+            let mut out = String::with_capacity(
+                64 + self.0.description.len() + self.0.parameters.text().len(),
+            );
             out.push_str("{\"name\":");
             Document::string(&*self.0.name).root().write_json(&mut out);
             out.push_str(",\"description\":");
-            Document::string(&*self.0.description).root().write_json(&mut out);
+            Document::string(&*self.0.description)
+                .root()
+                .write_json(&mut out);
             out.push_str(",\"parameters\":");
             self.0.parameters.root().write_json(&mut out);
             out.push('}');

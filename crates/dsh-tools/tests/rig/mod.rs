@@ -1,5 +1,6 @@
 //! One runtime with its instruments, as most tests here want it.
 #![allow(dead_code, reason = "each test file uses a part")]
+#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
 
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -10,8 +11,8 @@ use dsh_schema::Document;
 use dsh_schema::spec::{self, ParameterSpec};
 use dsh_testkit::{Invariants, ManualSpawner, MockTool, Probe, Trace, block_on, yield_once};
 use dsh_tools::{
-    Call, Canceller, Content, ContextMessage, Denial, Execution, Outcome, Receiver, Registration, RegistryError,
-    RunContext, Settled, Signal, Tool, ToolError, Tools, ToolsConfig,
+    Call, Canceller, Content, ContextMessage, Denial, Execution, Outcome, Receiver, Registration,
+    RegistryError, RunContext, Settled, Signal, Tool, ToolError, Tools, ToolsConfig,
 };
 
 /// A runtime whose dropped calls wait in `spawner` until the test runs them.
@@ -31,10 +32,18 @@ impl Rig {
     /// With this configuration, whose spawner is the rig's unless it names one.
     pub(crate) fn configured(mut config: ToolsConfig) -> Self {
         let (fiber, spawner) = (Fiber::root("test"), ManualSpawner::new());
-        config.spawner.get_or_insert_with(|| Arc::new(spawner.clone()));
+        config
+            .spawner
+            .get_or_insert_with(|| Arc::new(spawner.clone()));
         let tools = Tools::new(config);
         let invariants = Invariants::watch(&tools.global(&fiber)).unwrap();
-        Self { fiber, tools, trace: Trace::new(), spawner, invariants }
+        Self {
+            fiber,
+            tools,
+            trace: Trace::new(),
+            spawner,
+            invariants,
+        }
     }
 
     pub(crate) fn global(&self) -> Receiver {
@@ -70,9 +79,17 @@ impl Rig {
     /// The registry works as if nothing had happened: a fresh tool registers, runs, shows and goes.
     #[track_caller]
     pub(crate) fn assert_usable(&self) {
-        let (tool, probe) = MockTool::new("still-here").returns("\"yes\"").build().unwrap();
+        let (tool, probe) = MockTool::new("still-here")
+            .returns("\"yes\"")
+            .build()
+            .unwrap();
         let registration = self.register(tool);
-        assert!(self.tools.schemas(None).iter().any(|schema| schema.name() == "still-here"));
+        assert!(
+            self.tools
+                .schemas(None)
+                .iter()
+                .any(|schema| schema.name() == "still-here")
+        );
         let settled = self.run("still-here");
         assert_eq!(text_of(&settled), "yes");
         assert_eq!((probe.finished(), probe.lost()), (1, 0));
@@ -125,7 +142,11 @@ pub(crate) fn context(text: &str) -> ContextMessage {
 }
 
 pub(crate) fn contexts_of(outcome: &Outcome) -> Vec<String> {
-    outcome.contexts().iter().map(|context| context.content.summary()).collect()
+    outcome
+        .contexts()
+        .iter()
+        .map(|context| context.content.summary())
+        .collect()
 }
 
 /// Listeners in every stage, each of which is pending once on both sides of what is inside of it.
