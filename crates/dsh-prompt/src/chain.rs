@@ -13,7 +13,12 @@ use crate::{AssembleContext, Assembly, PromptError};
 type Result<T> = std::result::Result<T, PromptError>;
 
 pub(crate) trait Listener: Send + Sync {
-    fn call(&self, cx: AssembleContext, assembly: Assembly, next: AssembleNext) -> BoxFuture<'static, Result<Assembly>>;
+    fn call(
+        &self,
+        cx: AssembleContext,
+        assembly: Assembly,
+        next: AssembleNext,
+    ) -> BoxFuture<'static, Result<Assembly>>;
 }
 
 impl<F, Fut> Listener for F
@@ -21,7 +26,12 @@ where
     F: Fn(AssembleContext, Assembly, AssembleNext) -> Fut + Send + Sync,
     Fut: Future<Output = Result<Assembly>> + Send + 'static,
 {
-    fn call(&self, cx: AssembleContext, assembly: Assembly, next: AssembleNext) -> BoxFuture<'static, Result<Assembly>> {
+    fn call(
+        &self,
+        cx: AssembleContext,
+        assembly: Assembly,
+        next: AssembleNext,
+    ) -> BoxFuture<'static, Result<Assembly>> {
         Box::pin(self(cx, assembly, next))
     }
 }
@@ -50,7 +60,11 @@ pub struct AssembleNext {
 
 impl AssembleNext {
     pub(crate) fn new(chain: Arc<[Entry]>, cx: AssembleContext) -> Self {
-        Self { chain, index: 0, cx }
+        Self {
+            chain,
+            index: 0,
+            cx,
+        }
     }
 
     /// Hands the assembly to the listeners inside this one; with none left it comes back as it is.
@@ -72,12 +86,17 @@ impl AssembleNext {
         };
         let cx = self.cx.clone();
         let listened = AssertUnwindSafe(async move { listener.call(cx, assembly, self).await });
-        listened.catch_unwind().await.unwrap_or_else(|_| Err(PromptError::new("a prompt listener panicked")))
+        listened
+            .catch_unwind()
+            .await
+            .unwrap_or_else(|_| Err(PromptError::new("a prompt listener panicked")))
     }
 }
 
 impl std::fmt::Debug for AssembleNext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AssembleNext").field("left", &self.chain.len().saturating_sub(self.index)).finish()
+        f.debug_struct("AssembleNext")
+            .field("left", &self.chain.len().saturating_sub(self.index))
+            .finish()
     }
 }

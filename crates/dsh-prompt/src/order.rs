@@ -42,14 +42,19 @@ impl ToolOrder {
             return Err(refused(format!("toolOrder lists \"{twice}\" twice")));
         }
         if !seen.contains(UNLISTED_TOOLS) {
-            return Err(refused(format!("toolOrder must contain \"{UNLISTED_TOOLS}\" exactly once")));
+            return Err(refused(format!(
+                "toolOrder must contain \"{UNLISTED_TOOLS}\" exactly once"
+            )));
         }
         Ok(Self(names))
     }
 
     /// Checks the order against the names that exist, whether this scope sees them or not.
     pub(crate) fn check(&self, known: &BTreeSet<Arc<str>>) -> Result<(), PromptError> {
-        let unknown = self.0.iter().find(|name| *name != UNLISTED_TOOLS && !known.contains(name.as_str()));
+        let unknown = self
+            .0
+            .iter()
+            .find(|name| *name != UNLISTED_TOOLS && !known.contains(name.as_str()));
         match unknown {
             None => Ok(()),
             Some(name) => Err(refused(format!(
@@ -60,14 +65,20 @@ impl ToolOrder {
     }
 
     fn places(&self) -> HashMap<&str, usize> {
-        self.0.iter().enumerate().map(|(place, name)| (name.as_str(), place)).collect()
+        self.0
+            .iter()
+            .enumerate()
+            .map(|(place, name)| (name.as_str(), place))
+            .collect()
     }
 }
 
 /// Puts tools in order; those of one name stay as they were collected.
 pub(crate) fn sort(tools: &mut [ToolSchema], order: Option<&ToolOrder>) -> Result<(), PromptError> {
     if tools.iter().any(|tool| tool.name() == UNLISTED_TOOLS) {
-        return Err(refused(format!("\"{UNLISTED_TOOLS}\" is a marker of toolOrder and cannot be the name of a tool")));
+        return Err(refused(format!(
+            "\"{UNLISTED_TOOLS}\" is a marker of toolOrder and cannot be the name of a tool"
+        )));
     }
     let places = order.map(ToolOrder::places).unwrap_or_default();
     let unlisted = places.get(UNLISTED_TOOLS).copied().unwrap_or(0);

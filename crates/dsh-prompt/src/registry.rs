@@ -13,11 +13,12 @@ use crate::chain::{AssembleNext, Entry};
 use crate::contain::contain;
 use crate::render::is_variable_name;
 use crate::{
-    AssembleContext, AssembledSection, Assembly, PromptError, Section, ToolContribution, ToolOrder, ToolProvider,
-    Variables, order,
+    AssembleContext, AssembledSection, Assembly, PromptError, Section, ToolContribution, ToolOrder,
+    ToolProvider, Variables, order,
 };
 
-type VariableProvider = dyn Fn(&AssembleContext) -> Result<Option<String>, PromptError> + Send + Sync;
+type VariableProvider =
+    dyn Fn(&AssembleContext) -> Result<Option<String>, PromptError> + Send + Sync;
 type ChangeListener = dyn Fn() + Send + Sync;
 
 /// How a [`Prompt`] starts.
@@ -33,11 +34,16 @@ pub struct PromptConfig {
 
 impl Default for PromptConfig {
     fn default() -> Self {
-        Self { identity: true, persona: String::new(), tool_order: None }
+        Self {
+            identity: true,
+            persona: String::new(),
+            tool_order: None,
+        }
     }
 }
 
-const IDENTITY: &str = "You are an agent of the dsh harness: you act on the world through the tools it offers you.";
+const IDENTITY: &str =
+    "You are an agent of the dsh harness: you act on the world through the tools it offers you.";
 
 #[derive(Default)]
 struct Layer {
@@ -82,26 +88,43 @@ impl Prompt {
     #[must_use]
     pub fn new(config: PromptConfig) -> Self {
         let mut tables = Tables::default();
-        let identity = config.identity.then(|| Section::new("harness:identity", -100, IDENTITY));
+        let identity = config
+            .identity
+            .then(|| Section::new("harness:identity", -100, IDENTITY));
         let persona = Section::new("deployment:persona", 0, config.persona);
         for section in identity.into_iter().chain([persona]) {
             // The table is empty, so no name is taken.
-            let _taken = tables.layers.global_mut().sections.insert(section.shared_name(), section);
+            let _taken = tables
+                .layers
+                .global_mut()
+                .sections
+                .insert(section.shared_name(), section);
         }
-        Self(Arc::new(Registry { tables: RwLock::new(tables), tool_order: config.tool_order }))
+        Self(Arc::new(Registry {
+            tables: RwLock::new(tables),
+            tool_order: config.tool_order,
+        }))
     }
 
     /// Contributes for everybody; what is contributed ends with the fiber.
     #[must_use]
     pub fn global(&self, fiber: &Fiber) -> Receiver {
-        Receiver { prompt: self.clone(), fiber: fiber.clone(), scope: None }
+        Receiver {
+            prompt: self.clone(),
+            fiber: fiber.clone(),
+            scope: None,
+        }
     }
 
     /// Contributes for a scope and what is nested in it; what is contributed ends with the scope. A section, context or
     /// variable of the same name as an inherited one takes its place there (L61, L65).
     #[must_use]
     pub fn scoped(&self, scope: &Scope) -> Receiver {
-        Receiver { prompt: self.clone(), fiber: scope.fiber().clone(), scope: Some(scope.clone()) }
+        Receiver {
+            prompt: self.clone(),
+            fiber: scope.fiber().clone(),
+            scope: Some(scope.clone()),
+        }
     }
 
     /// Assembles the parts of a request (L67).
@@ -130,9 +153,18 @@ impl Prompt {
             }
             sections.push(assembled);
         }
-        let contexts = parts.contexts.iter().map(|context| context.resolve(&cx)).collect::<Result<_, _>>()?;
+        let contexts = parts
+            .contexts
+            .iter()
+            .map(|context| context.resolve(&cx))
+            .collect::<Result<_, _>>()?;
         let tools = parts.tools(&cx, self.0.tool_order.as_ref())?;
-        let assembly = Assembly { sections, contexts, tools, variables };
+        let assembly = Assembly {
+            sections,
+            contexts,
+            tools,
+            variables,
+        };
         let chain = self.0.tables.read().listeners.snapshot();
         let mut assembly = AssembleNext::new(chain, cx).run(assembly).await?;
         if let Some(complete) = complete {
@@ -150,19 +182,29 @@ impl Prompt {
         let layers: Vec<&Layer> = tables.layers.visible(scope).collect();
         let sorted = |table: fn(&Layer) -> &NamedTable<Section>| {
             let merged = NamedTable::merge(layers.iter().map(|layer| table(layer)));
-            let mut sections: Vec<Section> = merged.into_iter().map(|(_, section)| section.clone()).collect();
+            let mut sections: Vec<Section> = merged
+                .into_iter()
+                .map(|(_, section)| section.clone())
+                .collect();
             sections.sort_by_key(Section::order);
             sections
         };
         let suppressed = layers.iter().any(|layer| layer.suppressors > 0);
         Parts {
             sections: sorted(|layer| &layer.sections),
-            contexts: if suppressed { Vec::new() } else { sorted(|layer| &layer.contexts) },
+            contexts: if suppressed {
+                Vec::new()
+            } else {
+                sorted(|layer| &layer.contexts)
+            },
             variables: NamedTable::merge(layers.iter().map(|layer| &layer.variables))
                 .into_iter()
                 .map(|(name, provider)| (name.clone(), provider.clone()))
                 .collect(),
-            tools: layers.iter().flat_map(|layer| layer.tools.iter().cloned()).collect(),
+            tools: layers
+                .iter()
+                .flat_map(|layer| layer.tools.iter().cloned())
+                .collect(),
             suppressed,
         }
     }
@@ -208,7 +250,10 @@ impl Parts {
         let mut tools = Vec::new();
         let mut known: BTreeSet<Arc<str>> = BTreeSet::new();
         for provider in &self.tools {
-            let ToolContribution { schemas, known: names } = contain("a tool provider", || provider(cx))?;
+            let ToolContribution {
+                schemas,
+                known: names,
+            } = contain("a tool provider", || provider(cx))?;
             match names {
                 Some(names) => known.extend(names),
                 None => known.extend(schemas.iter().map(|schema| schema.name().into())),
@@ -255,7 +300,9 @@ impl Receiver {
     ///
     /// A name that this layer has already (L60), or a lifetime that has ended.
     pub fn section(&self, section: Section) -> Result<Registration, PromptError> {
-        self.named("section", section.shared_name(), section, |layer| &mut layer.sections)
+        self.named("section", section.shared_name(), section, |layer| {
+            &mut layer.sections
+        })
     }
 
     /// Contributes a dynamic context: text that may change from step to step and is delivered as a message (L63).
@@ -264,7 +311,9 @@ impl Receiver {
     ///
     /// A name that this layer has already, or a lifetime that has ended.
     pub fn context(&self, context: Section) -> Result<Registration, PromptError> {
-        self.named("context", context.shared_name(), context, |layer| &mut layer.contexts)
+        self.named("context", context.shared_name(), context, |layer| {
+            &mut layer.contexts
+        })
     }
 
     /// Switches dynamic contexts off; they are back when the last one who asked for it takes that back (L63).
@@ -292,7 +341,9 @@ impl Receiver {
             )));
         }
         let provider: Arc<VariableProvider> = Arc::new(value);
-        self.named("variable", name.into(), provider, |layer| &mut layer.variables)
+        self.named("variable", name.into(), provider, |layer| {
+            &mut layer.variables
+        })
     }
 
     /// Contributes tools.
@@ -306,7 +357,7 @@ impl Receiver {
     {
         let provider: Arc<ToolProvider> = Arc::new(provider);
         let id = self.change(|layer| layer.tools.push(provider));
-        self.undoable("tool provider", move |layer| drop(layer.tools.remove(id)))
+        self.undoable("tool provider", move |layer| layer.tools.remove(id))
     }
 
     /// Listens to assemblies of this layer's scopes: what the outermost listener returns is what is used (L73). The first
@@ -320,7 +371,10 @@ impl Receiver {
         F: Fn(AssembleContext, Assembly, AssembleNext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Assembly, PromptError>> + Send + 'static,
     {
-        let entry = Entry { scope: self.scope.clone(), listener: Arc::new(listener) };
+        let entry = Entry {
+            scope: self.scope.clone(),
+            listener: Arc::new(listener),
+        };
         let id = self.prompt.0.tables.write().listeners.push(entry);
         self.effect("assemble listener", move |registry| {
             let _removed = registry.tables.write().listeners.remove(id);
@@ -351,17 +405,22 @@ impl Receiver {
         table: fn(&mut Layer) -> &mut NamedTable<V>,
     ) -> Result<Registration, PromptError> {
         if name.is_empty() {
-            return Err(PromptError::refused(format!("a prompt {what} needs a name")));
+            return Err(PromptError::refused(format!(
+                "a prompt {what} needs a name"
+            )));
         }
-        let inserted = self.change(|layer| table(layer).insert(name.clone(), value).map_err(|_| ()));
+        let inserted =
+            self.change(|layer| table(layer).insert(name.clone(), value).map_err(|_| ()));
         let Ok(id) = inserted else {
             let hint = match self.scope {
                 None => " (for one agent, contribute through its scope instead)",
                 Some(_) => " for this scope",
             };
-            return Err(PromptError::refused(format!("prompt {what} \"{name}\" exists already{hint}")));
+            return Err(PromptError::refused(format!(
+                "prompt {what} \"{name}\" exists already{hint}"
+            )));
         };
-        self.undoable(what, move |layer| drop(table(layer).remove(id)))
+        self.undoable(what, move |layer| table(layer).remove(id))
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut Layer) -> T) -> T {
@@ -372,21 +431,23 @@ impl Receiver {
         }
     }
 
-    /// Leaves the undo of a change of this layer to the fiber, and tells of the change.
-    fn undoable(
+    /// Leaves the undo of a change of this layer to the fiber, and tells of the change. What the undo takes out is dropped
+    /// after the lock is gone.
+    fn undoable<T>(
         &self,
         label: &'static str,
-        undo: impl FnOnce(&mut Layer) + Send + 'static,
+        undo: impl FnOnce(&mut Layer) -> T + Send + 'static,
     ) -> Result<Registration, PromptError> {
         let scope = self.scope.clone();
         let registration = self.effect(label, move |registry| {
-            {
+            let removed = {
                 let mut tables = registry.tables.write();
                 match &scope {
-                    None => undo(tables.layers.global_mut()),
-                    Some(scope) => drop(tables.layers.withdraw(scope.id(), undo)),
+                    None => Some(undo(tables.layers.global_mut())),
+                    Some(scope) => tables.layers.withdraw(scope.id(), undo),
                 }
-            }
+            };
+            drop(removed);
             Prompt(registry).notify();
         })?;
         self.prompt.notify();

@@ -11,13 +11,19 @@ pub type Variables = BTreeMap<Arc<str>, Option<String>>;
 /// Whether a variable can have this name: a lower-case letter, then lower-case letters, digits and underscores (L65).
 pub(crate) fn is_variable_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_lowercase())
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
 /// Names, comma separated; `(none)` without any.
 pub(crate) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
-    if names.is_empty() { "(none)".to_owned() } else { names.join(", ") }
+    if names.is_empty() {
+        "(none)".to_owned()
+    } else {
+        names.join(", ")
+    }
 }
 
 impl Assembly {
@@ -29,7 +35,11 @@ impl Assembly {
     /// A variable that does not exist or has no value, or braces that are no variable; the message names the section (L79).
     pub fn render(&self) -> Result<String, PromptError> {
         let texts = rendered(&self.sections, &self.variables)?;
-        Ok(texts.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join("\n\n"))
+        Ok(texts
+            .into_iter()
+            .map(|(_, text)| text)
+            .collect::<Vec<_>>()
+            .join("\n\n"))
     }
 
     /// The runtime context of this assembly; `None` when there is nothing to say (L82).
@@ -43,11 +53,17 @@ impl Assembly {
     }
 }
 
-fn rendered(sections: &[AssembledSection], variables: &Variables) -> Result<Vec<(Arc<str>, String)>, PromptError> {
+fn rendered(
+    sections: &[AssembledSection],
+    variables: &Variables,
+) -> Result<Vec<(Arc<str>, String)>, PromptError> {
     let mut texts = Vec::with_capacity(sections.len());
     for section in sections {
-        let text =
-            if section.verbatim { section.text.clone() } else { interpolated(&section.name, &section.text, variables)? };
+        let text = if section.verbatim {
+            section.text.clone()
+        } else {
+            interpolated(&section.name, &section.text, variables)?
+        };
         if !text.is_empty() {
             texts.push((section.name.clone(), text));
         }
@@ -58,7 +74,10 @@ fn rendered(sections: &[AssembledSection], variables: &Variables) -> Result<Vec<
 /// Replaces each `{{name}}`; what is put in is not looked at again.
 fn interpolated(section: &str, text: &str, variables: &Variables) -> Result<String, PromptError> {
     let failed = |what: String| {
-        Err(PromptError::of(codes::PROMPT_RENDER_FAILED, format!("prompt section \"{section}\": {what}")))
+        Err(PromptError::of(
+            codes::PROMPT_RENDER_FAILED,
+            format!("prompt section \"{section}\": {what}"),
+        ))
     };
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -69,7 +88,9 @@ fn interpolated(section: &str, text: &str, variables: &Variables) -> Result<Stri
         out.push_str(before);
         if !is_variable_name(name) {
             let shown: String = name.chars().take(40).collect();
-            return failed(format!("malformed variable \"{{{{{shown}}}}}\"; write {{{{name}}}} without spaces"));
+            return failed(format!(
+                "malformed variable \"{{{{{shown}}}}}\"; write {{{{name}}}} without spaces"
+            ));
         }
         match variables.get(name) {
             Some(Some(value)) => out.push_str(value),
@@ -95,7 +116,8 @@ pub struct Snapshot {
 impl Snapshot {
     const LEAD_IN: &str =
         "Current runtime context. This snapshot supersedes earlier runtime-context snapshots.";
-    const NONE: &str = "Current runtime context: none. Earlier runtime-context snapshots no longer apply.";
+    const NONE: &str =
+        "Current runtime context: none. Earlier runtime-context snapshots no longer apply.";
 
     /// The text of the message.
     #[must_use]
@@ -126,10 +148,14 @@ mod tests {
     use super::*;
 
     fn variables() -> Variables {
-        [("cwd", Some("/w")), ("model", None), ("tricky", Some("{{cwd}}"))]
-            .into_iter()
-            .map(|(name, value)| (name.into(), value.map(str::to_owned)))
-            .collect()
+        [
+            ("cwd", Some("/w")),
+            ("model", None),
+            ("tricky", Some("{{cwd}}")),
+        ]
+        .into_iter()
+        .map(|(name, value)| (name.into(), value.map(str::to_owned)))
+        .collect()
     }
 
     #[track_caller]
@@ -146,11 +172,28 @@ mod tests {
         check("open {{ only", Ok("open {{ only"));
         check("{{cwd}} then {{", Ok("/w then {{"));
         check("}} {single} }}", Ok("}} {single} }}"));
-        check("{{nope}}", Err("prompt section \"s\": unknown variable \"nope\" (known: cwd, model, tricky)"));
-        check("{{model}}", Err("prompt section \"s\": variable \"model\" has no value"));
-        for malformed in ["{{ cwd }}", "{{}}", "{{Cwd}}", "{{1a}}", "{{a-b}}", "{{{cwd}}}", "{{ x {{cwd}}"] {
+        check(
+            "{{nope}}",
+            Err("prompt section \"s\": unknown variable \"nope\" (known: cwd, model, tricky)"),
+        );
+        check(
+            "{{model}}",
+            Err("prompt section \"s\": variable \"model\" has no value"),
+        );
+        for malformed in [
+            "{{ cwd }}",
+            "{{}}",
+            "{{Cwd}}",
+            "{{1a}}",
+            "{{a-b}}",
+            "{{{cwd}}}",
+            "{{ x {{cwd}}",
+        ] {
             let error = interpolated("s", malformed, &variables()).unwrap_err();
-            assert!(error.to_string().contains("malformed variable"), "{malformed}: {error}");
+            assert!(
+                error.to_string().contains("malformed variable"),
+                "{malformed}: {error}"
+            );
             assert_eq!(error.code(), codes::PROMPT_RENDER_FAILED);
         }
         let none = interpolated("s", "{{x}}", &Variables::new()).unwrap_err();
@@ -160,13 +203,18 @@ mod tests {
     /// L82, L83.
     #[test]
     fn a_snapshot_is_due_when_it_differs_from_the_last() {
-        let snapshot = Snapshot { sections: vec![("a".into(), "one".into()), ("b".into(), "two".into())] };
+        let snapshot = Snapshot {
+            sections: vec![("a".into(), "one".into()), ("b".into(), "two".into())],
+        };
         let text = snapshot.text();
         assert!(text.starts_with("Current runtime context. This snapshot supersedes"));
         assert!(text.ends_with(".\n\none\n\ntwo"));
         assert_eq!(Snapshot::due(Some(&snapshot), None), Some(text.clone()));
         assert_eq!(Snapshot::due(Some(&snapshot), Some(&text)), None);
-        assert_eq!(Snapshot::due(Some(&snapshot), Some("other")), Some(text.clone()));
+        assert_eq!(
+            Snapshot::due(Some(&snapshot), Some("other")),
+            Some(text.clone())
+        );
         assert_eq!(Snapshot::due(None, None), None);
         let none = Snapshot::due(None, Some(&text)).unwrap();
         assert!(none.starts_with("Current runtime context: none."));

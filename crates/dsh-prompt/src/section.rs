@@ -27,7 +27,10 @@ impl AssembleContext {
     /// The view of a scope.
     #[must_use]
     pub fn of(scope: &Scope) -> Self {
-        Self { scope: Some(scope.clone()), signal: None }
+        Self {
+            scope: Some(scope.clone()),
+            signal: None,
+        }
     }
 
     /// The scope.
@@ -62,7 +65,13 @@ pub struct Section {
 impl Section {
     /// A section with a fixed text, in which `{{name}}` stands for a variable.
     pub fn new(name: impl Into<Arc<str>>, order: i32, text: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), order, text: Text::Fixed(text.into()), verbatim: false, complete: false }
+        Self {
+            name: name.into(),
+            order,
+            text: Text::Fixed(text.into()),
+            verbatim: false,
+            complete: false,
+        }
     }
 
     /// A section whose text is made once per assembly, from that assembly's context (L62).
@@ -70,7 +79,13 @@ impl Section {
     where
         F: Fn(&AssembleContext) -> Result<String, PromptError> + Send + Sync + 'static,
     {
-        Self { name: name.into(), order, text: Text::Lazy(Arc::new(text)), verbatim: false, complete: false }
+        Self {
+            name: name.into(),
+            order,
+            text: Text::Lazy(Arc::new(text)),
+            verbatim: false,
+            complete: false,
+        }
     }
 
     /// Takes the text as it is: what looks like a variable in it is none. For texts that quote what others wrote, such as
@@ -109,15 +124,25 @@ impl Section {
     pub(crate) fn resolve(&self, cx: &AssembleContext) -> Result<AssembledSection, PromptError> {
         let text = match &self.text {
             Text::Fixed(text) => text.to_string(),
-            Text::Lazy(provider) => crate::contain::contain(&format!("section \"{}\"", self.name), || provider(cx))?,
+            Text::Lazy(provider) => {
+                crate::contain::contain(&format!("section \"{}\"", self.name), || provider(cx))?
+            }
         };
-        Ok(AssembledSection { name: self.name.clone(), order: self.order, text, verbatim: self.verbatim })
+        Ok(AssembledSection {
+            name: self.name.clone(),
+            order: self.order,
+            text,
+            verbatim: self.verbatim,
+        })
     }
 }
 
 impl fmt::Debug for Section {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Section").field("name", &self.name).field("order", &self.order).finish_non_exhaustive()
+        f.debug_struct("Section")
+            .field("name", &self.name)
+            .field("order", &self.order)
+            .finish_non_exhaustive()
     }
 }
 

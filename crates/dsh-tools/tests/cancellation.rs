@@ -417,7 +417,7 @@ fn signals_are_fused_for_the_body_only() {
             async move { next.run().await }
         })
         .unwrap();
-    let fired = canceller.clone();
+    let fired = canceller;
     rig.register(tool("t", move |_, cx| {
         let (fired, own) = (fired.clone(), own.clone());
         async move {

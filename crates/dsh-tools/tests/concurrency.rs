@@ -390,7 +390,7 @@ fn ordered_stages_never_overlap() {
             }
         })
         .unwrap();
-    let shared = busy.clone();
+    let shared = busy;
     rig.global()
         .on_post_execute(move |_, _, next| {
             let stage = ordered(&shared);
@@ -683,8 +683,10 @@ fn a_lane_takes_calls_as_they_come() {
     let first = handle.submit(calls.next().unwrap());
     assert!(lane.until_stalled().is_none(), "it waits for more");
     assert!(block_on(first).is_some());
-    let second = handle.clone().submit(calls.next().unwrap());
+    let other = handle.clone();
     drop(handle);
+    let second = other.submit(calls.next().unwrap());
+    drop(other);
     assert!(lane.until_stalled().unwrap().is_ok());
     assert!(block_on(second).is_some());
 }

@@ -373,7 +373,7 @@ fn a_change_listener_may_panic() {
         let rig = Rig::new();
         let told = Arc::new(AtomicUsize::new(0));
         let count = told.clone();
-        rig.global().on_change(move || panic()).unwrap();
+        rig.global().on_change(panic).unwrap();
         rig.global()
             .on_change(move || _ = count.fetch_add(1, Ordering::AcqRel))
             .unwrap();
@@ -723,8 +723,7 @@ fn every_callback_may_call_back() {
         let (scope, depth) = (Scope::new("agent"), Arc::new(AtomicUsize::new(0)));
         let tally = Arc::new(AtomicUsize::new(0));
         let back = {
-            let (tools, scope, depth, tally) =
-                (rig.tools.clone(), scope.clone(), depth, tally.clone());
+            let (tools, scope, depth, tally) = (rig.tools.clone(), scope, depth, tally.clone());
             move || {
                 tally.fetch_add(1, Ordering::AcqRel);
                 call_back(&tools, &scope, &depth);
@@ -805,8 +804,7 @@ fn every_callback_may_call_back() {
         global.on_result(move |_, _| inside()).unwrap();
         let inside = back.clone();
         global.on_progress(move |_, _| inside()).unwrap();
-        let inside = back.clone();
-        global.on_change(move || inside()).unwrap();
+        global.on_change(back).unwrap();
 
         assert_eq!(text_of(&rig.run("t")), "rendered");
         let _mode = rig.tools.execution_mode(&call("t"));

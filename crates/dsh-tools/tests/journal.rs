@@ -245,7 +245,8 @@ fn an_outcome_that_cannot_be_recorded_is_unknown() {
 /// A call whose body never starts has no entry, for whatever reason it does not.
 #[test]
 fn a_call_without_a_body_has_no_entry() {
-    let never: [(&str, fn(&Rig) -> Call); 7] = [
+    type Make = fn(&Rig) -> Call;
+    let never: [(&str, Make); 7] = [
         ("unknown", |_| call("nope")),
         ("lossy", |_| {
             Call::new("c", "t", "{\"a\":-0}", Signal::never())
@@ -410,7 +411,7 @@ fn records_are_plain_data() {
         r#"{"version":1,"data":{"id":"c1","root":"c1","name":"t","arguments":{},"agent":"agent-7","attempt":1}}"#
     );
     let back: Envelope<CallRecord> = serde_json::from_str(&text).unwrap();
-    assert_eq!(back.clone(), record);
+    assert_eq!(back, record);
     assert!(back.open().is_some());
     assert!(
         Envelope {

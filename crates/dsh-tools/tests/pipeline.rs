@@ -179,6 +179,20 @@ fn absent_listeners_change_nothing() {
 /// Where a call of the table T213 goes wrong.
 type Break = fn(&Rig);
 
+/// Phase, name called, body, what breaks it, code, text, whether post-execute runs, and the contexts that are left.
+type Row = (
+    &'static str,
+    &'static str,
+    Body,
+    Break,
+    Option<&'static str>,
+    &'static str,
+    bool,
+    &'static [&'static str],
+);
+
+type Body = fn() -> Result<Document, ToolError>;
+
 /// T213, T214: what happens on a failure in each phase: the result, and who still runs.
 #[test]
 fn the_table_of_failures() {
@@ -189,7 +203,7 @@ fn the_table_of_failures() {
     let wrong: fn() -> _ = || Ok(json("1"));
     let none: Break = |_| {};
     #[rustfmt::skip]
-    let rows: [(&str, &str, fn() -> Result<Document, ToolError>, Break, Option<&str>, &str, bool, &[&str]); 12] = [
+    let rows: [Row; 12] = [
         ("arguments", "t", good, none, None, "Error: tool execution arguments must be losslessly JSON-serializable", false, &[]),
         ("pre-execute", "t", good, |rig| {
             rig.global().on_pre_execute(|_, _| async { Err(ToolError::coded("XError", "X", "boom")) }).unwrap();
@@ -559,7 +573,9 @@ fn every_phase_sees_the_same_arguments() {
     let rig = Rig::new();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let note = |seen: &Arc<Mutex<Vec<usize>>>, execution: &Execution| {
-        seen.lock().unwrap().push(std::ptr::from_ref(execution.arguments().unwrap()).addr());
+        seen.lock()
+            .unwrap()
+            .push(std::ptr::from_ref(execution.arguments().unwrap()).addr());
     };
     let saw = seen.clone();
     rig.register(tool("t", move |args, cx| {
@@ -575,10 +591,20 @@ fn every_phase_sees_the_same_arguments() {
         })
         .unwrap();
     let saw = seen.clone();
-    rig.global().on_result(move |execution, _| note(&saw, execution)).unwrap();
-    rig.execute(Call::new("c", "t", r#"{"key":[1,{"a":null}]}"#, Signal::never()));
+    rig.global()
+        .on_result(move |execution, _| note(&saw, execution))
+        .unwrap();
+    rig.execute(Call::new(
+        "c",
+        "t",
+        r#"{"key":[1,{"a":null}]}"#,
+        Signal::never(),
+    ));
     let seen = seen.lock().unwrap();
-    assert!(seen.len() == 3 && seen.iter().all(|address| *address == seen[0]), "{seen:?}");
+    assert!(
+        seen.len() == 3 && seen.iter().all(|address| *address == seen[0]),
+        "{seen:?}"
+    );
 }
 
 /// T170, T238: the finalizer is the one of admission, also for a tool that is replaced or gone; an unknown name has none.
@@ -798,7 +824,7 @@ fn an_attempt_belongs_to_its_execution() {
     };
     let registration = rig.register(build(spec::string().into(), &renders));
     let cached = Arc::new(Mutex::new(None::<Attempt>));
-    let cache = cached.clone();
+    let cache = cached;
     rig.global()
         .on_execute(move |_, next| {
             let cache = cache.clone();
@@ -844,10 +870,9 @@ fn authored_values_need_the_tool_of_then() {
             };
             match stage {
                 "around" => rig.global().on_execute(move |_, next| {
-                    let kept = next.clone();
                     take();
                     async move {
-                        drop(kept);
+                        drop(next);
                         Ok(Around::success(json("\"new\""), []))
                     }
                 }),

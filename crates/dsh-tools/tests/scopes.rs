@@ -39,7 +39,7 @@ fn the_calls_agent_decides_not_the_receivers_scope() {
     let (a, b) = (Scope::new("a"), Scope::new("b"));
     rig.tools.scoped(&a).register(named("t")).unwrap();
     // A body registered through `a` calls on behalf of `b`.
-    let other = b.clone();
+    let other = b;
     rig.register(tool("outer", move |_, cx| {
         let other = other.clone();
         async move {

@@ -5,7 +5,11 @@
 //! decision named; rows that need the deadline policy or Code Mode are run by the crates that have them. Every `do` of a
 //! scenario that this file does not know fails its row.
 
-#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test that reports what it did")]
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test that reports what it did"
+)]
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn every_character_becomes_one_character() {
-        let edits = vec![Edit::with_tail(5, 12, ')'), Edit::with_head(0, 3, ';')];
+        let edits = vec![Edit::with_tail(4, 12, ')'), Edit::with_head(0, 3, ';')];
         assert_eq!(apply("abcd\u{2028}é\n\tx", edits), ";  d\u{2028} \n )");
         let edits = vec![Edit::blank(1, 5)];
         assert_eq!(apply("a😀b", edits), "a b");

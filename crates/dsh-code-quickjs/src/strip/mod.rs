@@ -6,11 +6,11 @@
 //!
 //! Erasing types is not always harmless: a removed line can join its neighbours into one expression,
 //! and a removed type can take the parentheses or the line break away that gave the code its meaning.
-//! [`erase`] documents each of these hazards where it is dealt with. What cannot be erased without
+//! The module `erase` documents each of these hazards where it is dealt with. What cannot be erased without
 //! rewriting the program (`enum`, parameter properties, …) is refused by name (C197).
 //!
 //! The parser is recursive and a native stack overflow is not an error that can be caught, so a scan
-//! for hopelessly deep nesting comes first ([`nesting`]). It is a courtesy that turns the obvious
+//! for hopelessly deep nesting comes first (module `nesting`). It is a courtesy that turns the obvious
 //! cases into a diagnostic; the process boundary is what contains the rest.
 
 mod diagnostic;

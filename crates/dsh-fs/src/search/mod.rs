@@ -33,7 +33,8 @@ pub use skipped::Skipped;
 
 pub(crate) use complete::{Rest, footer_end};
 pub(crate) use pattern::{check_text, only};
-pub(crate) use place::Place;
+pub(crate) use place::{Place, access};
+pub(crate) use skipped::{skipped_of, skipped_spec};
 pub(crate) use view::{Fit, card_of};
 pub(crate) use walk::{Found, Selection, Walk};
 pub(crate) use worker::on_thread;

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use dsh_schema::{Document, ValueRef};
+use dsh_tools::Access;
 use dsh_workspace::{FileType, FsError, FsErrorCode, Interrupt, Target, Workspace};
 
 use super::error::SearchError;
@@ -47,6 +49,20 @@ impl Place {
         } else {
             self.shown.to_string_lossy().into_owned()
         }
+    }
+}
+
+/// What rules judge is the resolved path, so that no link gets around them. A path that does not
+/// resolve is judged as it is spelled; the body will refuse it.
+pub(crate) fn access(workspace: &Workspace, arguments: &Document) -> Access {
+    let path = arguments
+        .root()
+        .get("path")
+        .and_then(ValueRef::as_str)
+        .unwrap_or(".");
+    match workspace.resolve(path) {
+        Ok(target) => Access::read(target.key().to_string_lossy()),
+        Err(_) => Access::read(path),
     }
 }
 

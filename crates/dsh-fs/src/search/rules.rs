@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dsh_workspace::{FileType, FsError, Interrupt, Target, Workspace};
+use dsh_workspace::{FileType, Interrupt, Target, Workspace};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
@@ -60,25 +60,9 @@ impl Sources {
         directory: &str,
         interrupt: Interrupt<'_>,
     ) -> Result<Self, SearchError> {
-        let look = |name: &str| -> Result<Option<(Target, FileType)>, SearchError> {
-            let looked = workspace
-                .resolve(&format!("{directory}/{name}"))
-                .and_then(|target| {
-                    let found = workspace.stat(&target, interrupt)?;
-                    Ok(found.map(|found| (target, found.file_type())))
-                });
-            match looked {
-                Ok(found) => Ok(found),
-                Err(error) if error.is_aborted() => Err(SearchError::aborted()),
-                // Not to be seen: as good as absent.
-                Err(_) => Ok(None),
-            }
-        };
-        let file = |name: &str| -> Result<Option<Target>, SearchError> {
-            let found = look(name)?;
-            Ok(found.and_then(|(target, kind)| (kind == FileType::File).then_some(target)))
-        };
-        let git_directory = look(".git")?;
+        let look_at = |name: &str| look(workspace, &format!("{directory}/{name}"), interrupt);
+        let file = |name: &str| Ok(look_at(name)?.and_then(regular));
+        let git_directory = look_at(".git")?;
         Ok(Self {
             custom: file(".rgignore")?,
             ignore: file(".ignore")?,
@@ -87,41 +71,43 @@ impl Sources {
                 Some((_, FileType::Directory)) => file(".git/info/exclude")?,
                 _ => None,
             },
-            is_repository: git_directory.is_some() || look(".jj")?.is_some(),
+            is_repository: git_directory.is_some() || look_at(".jj")?.is_some(),
         })
     }
+}
 
-    /// The sources of the `.git` directory of a listed directory.
-    pub(crate) fn exclude_of(
-        workspace: &Workspace,
-        git_directory: &Target,
-        interrupt: Interrupt<'_>,
-    ) -> Result<Option<Target>, SearchError> {
-        match git_directory.key().to_str() {
-            Some(path) => {
-                let found = Self::probe_file(workspace, &format!("{path}/info/exclude"), interrupt);
-                found.map_err(|_| SearchError::aborted())
-            }
-            None => Ok(None),
-        }
-    }
+/// The excludes in a `.git` directory, if it has any.
+pub(crate) fn excludes(
+    workspace: &Workspace,
+    git_directory: &Target,
+    interrupt: Interrupt<'_>,
+) -> Result<Option<Target>, SearchError> {
+    let Some(path) = git_directory.key().to_str() else {
+        return Ok(None);
+    };
+    let found = look(workspace, &format!("{path}/info/exclude"), interrupt)?;
+    Ok(found.and_then(regular))
+}
 
-    fn probe_file(
-        workspace: &Workspace,
-        path: &str,
-        interrupt: Interrupt<'_>,
-    ) -> Result<Option<Target>, FsError> {
-        let looked = workspace.resolve(path).and_then(|target| {
-            let found = workspace.stat(&target, interrupt)?;
-            Ok(found
-                .is_some_and(|found| found.file_type() == FileType::File)
-                .then_some(target))
-        });
-        match looked {
-            Err(error) if !error.is_aborted() => Ok(None),
-            looked => looked,
-        }
+fn look(
+    workspace: &Workspace,
+    path: &str,
+    interrupt: Interrupt<'_>,
+) -> Result<Option<(Target, FileType)>, SearchError> {
+    let looked = workspace.resolve(path).and_then(|target| {
+        let found = workspace.stat(&target, interrupt)?;
+        Ok(found.map(|found| (target, found.file_type())))
+    });
+    match looked {
+        Ok(found) => Ok(found),
+        Err(error) if error.is_aborted() => Err(SearchError::aborted()),
+        // Not to be seen: as good as absent.
+        Err(_) => Ok(None),
     }
+}
+
+fn regular((target, kind): (Target, FileType)) -> Option<Target> {
+    (kind == FileType::File).then_some(target)
 }
 
 impl Rules {

@@ -1,5 +1,7 @@
 //! What a search could not look at.
 
+use dsh_schema::ValueRef;
+use dsh_schema::spec::{self, ObjectSpec};
 use serde::{Deserialize, Serialize};
 
 /// How many are named.
@@ -44,6 +46,19 @@ impl Skipped {
             self.total
         )
     }
+}
+
+/// The schema of [`Skipped`].
+pub(crate) fn skipped_spec() -> ObjectSpec {
+    spec::object()
+        .closed()
+        .required("total", spec::integer())
+        .required("examples", spec::array(spec::string()))
+}
+
+/// What the value of a search says that it left out.
+pub(crate) fn skipped_of(value: ValueRef<'_>) -> Option<Skipped> {
+    value.get("skipped")?.decode().ok()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use ignore::overrides::Override;
 
 use super::error::SearchError;
 use super::place::Place;
-use super::rules::{Rules, Sources, Verdict};
+use super::rules::{self, Rules, Sources, Verdict};
 use super::skipped::Skipped;
 
 /// Directories of version control (F111).
@@ -207,7 +207,7 @@ impl<'a> Walk<'a> {
         let git = entry(".git").filter(|e| e.metadata().file_type() != FileType::Other);
         let exclude = match git {
             Some(git) if git.metadata().file_type() == FileType::Directory => {
-                Sources::exclude_of(self.workspace, git.target(), self.interrupt)?
+                rules::excludes(self.workspace, git.target(), self.interrupt)?
             }
             _ => None,
         };

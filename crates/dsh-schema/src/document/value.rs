@@ -254,6 +254,7 @@ impl<'a> ArrayRef<'a> {
     pub(super) fn items(self) -> Items<'a> {
         Items {
             document: self.value.document,
+            nodes: &self.value.document.nodes,
             next: self.value.index + 1,
             left: self.value.node().count(),
         }
@@ -285,6 +286,8 @@ impl<'a> ObjectRef<'a> {
     pub(super) fn members(self) -> Members<'a> {
         Members {
             document: self.value.document,
+            nodes: &self.value.document.nodes,
+            text: &self.value.document.text,
             next: self.value.index + 1,
             left: self.value.node().count(),
         }
@@ -314,6 +317,8 @@ impl<'a> ObjectRef<'a> {
 #[derive(Clone)]
 pub(super) struct Items<'a> {
     document: &'a Document,
+    /// The document's nodes, resolved once.
+    nodes: &'a [Node],
     next: u32,
     left: u32,
 }
@@ -328,7 +333,7 @@ impl<'a> Iterator for Items<'a> {
             document: self.document,
             index: self.next,
         };
-        self.next = value.end();
+        self.next = after(self.nodes, self.next);
         Some(value)
     }
 
@@ -343,6 +348,9 @@ impl ExactSizeIterator for Items<'_> {}
 #[derive(Clone)]
 pub(super) struct Members<'a> {
     document: &'a Document,
+    /// The document's nodes and text, resolved once.
+    nodes: &'a [Node],
+    text: &'a str,
     next: u32,
     left: u32,
 }
@@ -353,12 +361,16 @@ impl<'a> Iterator for Members<'a> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
-        let key = self.document.string_of(self.document.node(self.next));
+        let key = string_of(
+            *self.nodes.get(self.next as usize)?,
+            self.text,
+            &self.document.side,
+        );
         let value = ValueRef {
             document: self.document,
             index: self.next + 1,
         };
-        self.next = value.end();
+        self.next = after(self.nodes, self.next + 1);
         Some((key, value))
     }
 

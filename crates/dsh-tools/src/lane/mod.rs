@@ -85,6 +85,13 @@ pub trait LaneEvents: Send {
         let _ = settled;
         Ok(())
     }
+
+    /// Whether the lane may go on; it does nothing but run its bodies until this is ready. For a log that writes
+    /// asynchronously and must not fall behind without bound (C159).
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let _ = cx;
+        Poll::Ready(())
+    }
 }
 
 /// Hears nothing.
@@ -266,6 +273,7 @@ async fn run<E: LaneEvents>(
     };
     let mut failure = None;
     loop {
+        board.alongside(poll_fn(|cx| events.poll_ready(cx))).await;
         // Listen before looking, so that nothing that comes in between is missed.
         let changed = shared.changed.listen();
         let (closed, abandoned) = {

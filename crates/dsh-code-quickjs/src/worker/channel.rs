@@ -1,0 +1,129 @@
+//! The worker's end of the socket: descriptor 0, blocking.
+//!
+//! Frames are collected and written when the worker is about to wait, so that many calls cost one write. What must not be
+//! lost when the worker is killed, a log line, goes out at once (C211).
+
+use std::io;
+use std::ops::Range;
+use std::os::fd::AsFd as _;
+use std::time::Duration;
+
+use rustix::buffer::spare_capacity;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, read, write};
+
+use crate::frame::{Inbox, Order, Report};
+
+/// Collected bytes beyond which they are written.
+const ENOUGH: usize = 64 << 10;
+
+/// What ended a wait.
+pub(super) enum Wake {
+    /// A frame is there.
+    Frame,
+    /// The time is up.
+    Time,
+    /// The host is gone, or sent what is no frame.
+    Gone,
+}
+
+/// The channel to the host.
+pub(super) struct Channel {
+    input: io::Stdin,
+    inbox: Inbox,
+    frame: Range<usize>,
+    outbox: Vec<u8>,
+}
+
+impl Channel {
+    pub(super) fn new() -> Self {
+        Self {
+            input: io::stdin(),
+            // The host is trusted with sizes: it sends what a program may hold.
+            inbox: Inbox::new(usize::MAX),
+            frame: 0..0,
+            outbox: Vec::new(),
+        }
+    }
+
+    /// Collects a frame.
+    pub(super) fn push(&mut self, report: &Report<'_>) {
+        report.write(&mut self.outbox);
+        if self.outbox.len() >= ENOUGH {
+            self.flush();
+        }
+    }
+
+    /// Sends a frame, and those collected before it.
+    pub(super) fn send(&mut self, report: &Report<'_>) {
+        report.write(&mut self.outbox);
+        self.flush();
+    }
+
+    /// Writes what was collected. A host that is gone ends the process.
+    pub(super) fn flush(&mut self) {
+        let mut rest = self.outbox.as_slice();
+        while !rest.is_empty() {
+            match write(self.input.as_fd(), rest) {
+                Ok(written) => rest = rest.get(written..).unwrap_or_default(),
+                Err(Errno::INTR) => {}
+                Err(_) => std::process::exit(super::run::HOST_GONE),
+            }
+        }
+        self.outbox.clear();
+    }
+
+    /// Whether frames were collected and not written.
+    pub(super) fn is_dirty(&self) -> bool {
+        !self.outbox.is_empty()
+    }
+
+    /// Waits for a frame, at most so long; without a limit, as long as the host lives.
+    pub(super) fn wait(&mut self, limit: Option<Duration>) -> Wake {
+        self.flush();
+        loop {
+            match self.inbox.next() {
+                Ok(Some(place)) => {
+                    self.frame = place;
+                    return Wake::Frame;
+                }
+                Ok(None) => {}
+                Err(_) => return Wake::Gone,
+            }
+            if let Some(limit) = limit
+                && !self.is_readable(limit)
+            {
+                return Wake::Time;
+            }
+            match read(self.input.as_fd(), spare_capacity(self.inbox.room())) {
+                Ok(0) => return Wake::Gone,
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => return Wake::Gone,
+            }
+        }
+    }
+
+    /// The frame that the last wait found.
+    pub(super) fn order(&self) -> Option<Order<'_>> {
+        Order::read(self.inbox.get(self.frame.clone()))
+    }
+
+    fn is_readable(&self, limit: Duration) -> bool {
+        let timeout = Timespec {
+            tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: limit.subsec_nanos().into(),
+        };
+        let mut descriptors = [PollFd::new(&self.input, PollFlags::IN)];
+        matches!(poll(&mut descriptors, Some(&timeout)), Ok(ready) if ready > 0)
+    }
+
+    /// Whether the host has hung up. Does not wait.
+    pub(super) fn is_gone(&self) -> bool {
+        let mut descriptors = [PollFd::new(&self.input, PollFlags::empty())];
+        let now = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        matches!(poll(&mut descriptors, Some(&now)), Ok(ready) if ready > 0)
+    }
+}

@@ -1,0 +1,13 @@
+//! Where there is neither landlock nor seccomp: resource limits, and an honest report.
+
+use dsh_code::SandboxLayer;
+
+use super::layer;
+use crate::start::Terms;
+
+pub(super) fn apply(_terms: &Terms) -> Vec<SandboxLayer> {
+    ["descriptors", "no-new-privs", "landlock", "rlimits", "seccomp"]
+        .into_iter()
+        .map(|name| layer(name, Err("only on Linux".to_owned())))
+        .collect()
+}

@@ -1,0 +1,54 @@
+//! The three questions that the engine's safe interface does not ask.
+
+use rquickjs::{Ctx, Value, qjs};
+
+/// The engine's class of an object, whatever its prototype pretends; 0 for anything that is no object.
+#[expect(unsafe_code, reason = "the safe interface does not tell classes apart")]
+pub(super) fn class_of(value: &Value<'_>) -> u32 {
+    // SAFETY: the value is alive for the whole call, and the function only reads its tag and its class.
+    unsafe { qjs::JS_GetClassID(value.as_raw()) }
+}
+
+/// Caps the heap from now on; 0 lifts the cap.
+#[expect(unsafe_code, reason = "the safe interface needs the lock that running code holds")]
+pub(super) fn cap_memory(cx: &Ctx<'_>, bytes: u64) {
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    // SAFETY: the context is alive, and so is its runtime; the function only stores a number. There is one thread.
+    unsafe {
+        let runtime = qjs::JS_GetRuntime(cx.as_raw().as_ptr());
+        qjs::JS_SetMemoryLimit(runtime, bytes as qjs::size_t);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rquickjs::{Context, Runtime};
+
+    #[test]
+    fn a_class_outlives_a_swapped_prototype() {
+        let runtime = Runtime::new().unwrap();
+        Context::full(&runtime).unwrap().with(|cx| {
+            let class = |source: &str| class_of(&cx.eval::<Value<'_>, _>(source).unwrap());
+            assert_eq!(class("({})"), class("Object.create(null)"));
+            assert_eq!(class("[]"), class("Object.setPrototypeOf([], null)"));
+            let date = class("Object.setPrototypeOf(new Date, Object.prototype)");
+            assert_ne!(date, class("({})"));
+            assert_ne!(class("new Proxy({}, {})"), class("({})"));
+            assert_eq!(class("1"), 0);
+        });
+    }
+
+    #[test]
+    fn a_cap_holds_until_it_is_lifted() {
+        let runtime = Runtime::new().unwrap();
+        Context::full(&runtime).unwrap().with(|cx| {
+            cap_memory(&cx, 4 << 20);
+            let grow = "'x'.repeat(8 << 20).length";
+            assert!(cx.eval::<i32, _>(grow).is_err());
+            drop(cx.catch());
+            cap_memory(&cx, 0);
+            assert_eq!(cx.eval::<i32, _>(grow).unwrap(), 8 << 20);
+        });
+    }
+}
