@@ -15,7 +15,6 @@ use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use compact_str::CompactString;
@@ -23,16 +22,19 @@ use dsh_context::Scope;
 use dsh_schema::Document;
 use dsh_tools::lane::{LaneConfig, LaneEvents, LaneHandle, Overlap, Unstarted};
 use dsh_tools::{
-    Arguments, Call, CallId, ContextMessage, Host, Outcome, RUN_CODE, Reason, RunContext, Settled, ToolError,
+    Arguments, Call, CallId, ContextMessage, Host, Outcome, RUN_CODE, Reason, RunContext, Settled,
+    ToolError,
 };
-use futures_util::FutureExt;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+use parking_lot::Mutex;
 
+use crate::call_book::CallBook;
 use crate::dispatch::LogEntry;
-use crate::ledgering::{CallBook, Entry};
-use crate::log_tasks::LogTasks;
+use crate::log_tasks::{self, LogTasks};
 use crate::{
-    Binding, BoxFuture, CodeDispatchSink, CodeRuntime, Dispatch, DispatchLog, DispatchStart, ErrorClass, Limits, LogSink,
-    Misuse, Namespace, RunRequest, RunResult, Signal, SubCall,
+    Binding, BoxFuture, CodeDispatchSink, CodeRuntime, Dispatch, DispatchLog, DispatchLogNext,
+    DispatchStart, ErrorClass, Limits, LogSink, Namespace, RunRequest, RunResult, Signal, SubCall,
 };
 
 /// The global that a program calls tools by, and the class of failed calls (C117).
@@ -63,15 +65,24 @@ pub(crate) struct Finished {
 }
 
 /// Runs a program and everything it calls, to the end of both.
-pub(crate) async fn run(cx: &RunContext, runtime: Arc<dyn CodeRuntime>, program: String, setup: Setup) -> Finished {
+pub(crate) async fn run(
+    cx: &RunContext,
+    runtime: Arc<dyn CodeRuntime>,
+    program: String,
+    setup: Setup,
+) -> Finished {
     let (canceller, signal) = Signal::following(std::slice::from_ref(cx.signal()));
     let book = Arc::new(CallBook::new(setup.host, setup.observed));
     let logs = Arc::new(LogTasks::new(setup.cap));
-    let config =
-        LaneConfig { cap: setup.cap, overlap: setup.overlap, signal: signal.clone(), unstarted: Unstarted::Forget };
+    let config = LaneConfig {
+        cap: setup.cap,
+        overlap: setup.overlap,
+        signal: signal.clone(),
+        unstarted: Unstarted::Forget,
+    };
     let clerk = Clerk {
         cx: cx.clone(),
-        sink: setup.sink,
+        sink: setup.sink.zip(cx.execution().agent().cloned()),
         log_chain: setup.log_chain,
         logs: logs.clone(),
         book: book.clone(),
@@ -83,8 +94,8 @@ pub(crate) async fn run(cx: &RunContext, runtime: Arc<dyn CodeRuntime>, program:
         cx: cx.clone(),
         functions: names.clone(),
         signal: signal.clone(),
-        submitted: AtomicU64::new(0),
-        handle: handle.clone(),
+        accepted: Mutex::new(0),
+        lane: handle.clone(),
         book: book.clone(),
     };
     let request = RunRequest {
@@ -92,7 +103,10 @@ pub(crate) async fn run(cx: &RunContext, runtime: Arc<dyn CodeRuntime>, program:
         namespaces: vec![Namespace {
             global: TOOLS.to_owned(),
             functions: names.iter().map(ToString::to_string).collect(),
-            error_class: Some(ErrorClass { name: ERROR_CLASS.to_owned(), member_property: MEMBER_PROPERTY.to_owned() }),
+            error_class: Some(ErrorClass {
+                name: ERROR_CLASS.to_owned(),
+                member_property: MEMBER_PROPERTY.to_owned(),
+            }),
             binding: Arc::new(bridge),
         }],
         signal: signal.clone(),
@@ -100,44 +114,248 @@ pub(crate) async fn run(cx: &RunContext, runtime: Arc<dyn CodeRuntime>, program:
         limits: setup.limits,
     };
 
-    let mut lane = pin!(lane);
-    let mut lane_end: Option<Result<(), ToolError>> = None;
-    let mut drive_lane = |cx: &mut Context<'_>| {
-        if lane_end.is_none()
-            && let Poll::Ready(end) = lane.as_mut().poll(cx)
-        {
-            lane_end = Some(end);
-        }
-        logs.poll(cx);
-        lane_end.clone_failure()
+    let mut work = Work {
+        lane: Box::pin(lane),
+        lane_end: None,
+        logging: FuturesUnordered::new(),
+        logs,
     };
-
     // A runtime that panics is a backend that crashed (C109); what the program started is drained all the same.
     let mut run = pin!(AssertUnwindSafe(async move { runtime.run(request).await }).catch_unwind());
     let ran = poll_fn(|cx| {
-        if let Some(failure) = drive_lane(cx) {
-            // The log cannot be written: nothing more may happen.
-            canceller.cancel(Reason::Other { message: failure });
+        // The lane first: what it commits is what the program waits for.
+        let _until_the_end = work.poll(cx);
+        if let Some(Err(failure)) = &work.lane_end {
+            // The log cannot be written, so nothing more may happen.
+            canceller.cancel(Reason::Other {
+                message: failure.message().into(),
+            });
         }
         run.as_mut().poll(cx)
     })
     .await;
 
     if !signal.is_cancelled() {
-        canceller.cancel(Reason::Other { message: CompactString::const_new("run_code settled") });
+        canceller.cancel(Reason::Other {
+            message: CompactString::const_new("run_code settled"),
+        });
     }
     handle.close();
-    drop(handle);
-    poll_fn(|cx| {
-        drive_lane(cx);
-        if lane_end.is_some() && logs.is_idle() { Poll::Ready(()) } else { Poll::Pending }
-    })
-    .await;
-    let logged = lane_end.unwrap_or(Ok(())).and_then(|()| logs.failure());
+    poll_fn(|cx| work.poll(cx)).await;
+    let logged = work
+        .lane_end
+        .unwrap_or(Ok(()))
+        .and_then(|()| work.logs.take_failure());
     let result = match (logged, ran) {
         (Err(error), _) => Err(error),
         (Ok(()), Ok(result)) => result.map_err(ToolError::from),
         (Ok(()), Err(_)) => Err(ToolError::new("the code runtime panicked")),
     };
-    Finished { result, calls: book.take() }
+    Finished {
+        result,
+        calls: book.take(),
+    }
+}
+
+/// What a program may call: every tool that its agent sees now, and never the transport (C118, C23).
+fn bound_names(cx: &RunContext) -> Vec<CompactString> {
+    let view = cx.tools().view(cx.execution().agent());
+    view.tools()
+        .iter()
+        .map(|tool| tool.name().into())
+        .filter(|name: &CompactString| name != RUN_CODE)
+        .collect()
+}
+
+/// The lane and the log, driven beside the program on the task of `run_code`.
+struct Work {
+    lane: BoxFuture<'static, Result<(), ToolError>>,
+    lane_end: Option<Result<(), ToolError>>,
+    logging: FuturesUnordered<BoxFuture<'static, Result<(), ToolError>>>,
+    logs: Arc<LogTasks>,
+}
+
+impl Work {
+    /// Ready when the lane has ended and everything is logged.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.lane_end.is_none()
+            && let Poll::Ready(end) = self.lane.as_mut().poll(cx)
+        {
+            self.lane_end = Some(end);
+        }
+        for task in self.logs.take_new() {
+            self.logging.push(Box::pin(log_tasks::contained(task)));
+        }
+        while let Poll::Ready(Some(written)) = self.logging.poll_next_unpin(cx) {
+            self.logs.finished(written);
+        }
+        if self.lane_end.is_some() && self.logging.is_empty() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+}
+
+/// What the program's `tools` object does.
+struct Bridge {
+    cx: RunContext,
+    functions: Vec<CompactString>,
+    signal: Signal,
+    /// How many calls were accepted; held while one is, so that ids count in the order of the lane.
+    accepted: Mutex<u64>,
+    lane: LaneHandle,
+    book: Arc<CallBook>,
+}
+
+impl Binding for Bridge {
+    fn call(
+        &self,
+        function: usize,
+        argument: Document,
+    ) -> BoxFuture<'static, Result<Document, String>> {
+        let Some(name) = self.functions.get(function).cloned() else {
+            return refused(format!("unknown binding \"{TOOLS}.{function}\""));
+        };
+        if let Some(reason) = self.signal.reason() {
+            return refused(format!(
+                "run_code run is over ({reason}); {name} not dispatched"
+            ));
+        }
+        let reply = {
+            let mut accepted = self.accepted.lock();
+            *accepted += 1;
+            let id = self.cx.execution().id().sub_call(*accepted);
+            self.book.submitted(&id, &name, &argument);
+            let mut call = self.cx.call(id, name.clone(), argument);
+            call.signal = self.signal.clone();
+            self.lane.submit(call)
+        };
+        let signal = self.signal.clone();
+        Box::pin(async move {
+            let settled = reply.await;
+            match (settled, signal.reason()) {
+                (Some(settled), None) => match settled.outcome() {
+                    Outcome::Success(success) => Ok(success.value.clone()),
+                    Outcome::Failure(failure) => Err(failure.error.message.to_string()),
+                },
+                (Some(_), Some(reason)) => Err(format!(
+                    "run_code run is over ({reason}); {name} result discarded"
+                )),
+                (None, reason) => {
+                    let reason = reason.unwrap_or(Reason::ParentEnded);
+                    Err(format!(
+                        "run_code run is over ({reason}); {name} tool call abandoned"
+                    ))
+                }
+            }
+        })
+    }
+}
+
+fn refused(message: String) -> BoxFuture<'static, Result<Document, String>> {
+    Box::pin(std::future::ready(Err(message)))
+}
+
+/// Keeps the records of a run, in the order of the lane.
+struct Clerk {
+    cx: RunContext,
+    sink: Option<(Arc<dyn CodeDispatchSink>, Scope)>,
+    log_chain: Arc<[LogEntry]>,
+    logs: Arc<LogTasks>,
+    book: Arc<CallBook>,
+    signal: Signal,
+}
+
+impl Clerk {
+    fn start(&self, id: &CallId, name: &str, arguments: Document) -> DispatchStart {
+        let outer = self.cx.execution();
+        DispatchStart {
+            root_call_id: outer.root_id().clone(),
+            parent_call_id: outer.id().clone(),
+            sub_call_id: id.clone(),
+            name: name.into(),
+            arguments,
+        }
+    }
+
+    /// Logs a settlement: at once, or beside the lane when somebody wants to change what is logged (C158).
+    fn log(&self, settled: &Settled) -> Result<(), ToolError> {
+        let Some((sink, agent)) = &self.sink else {
+            return Ok(());
+        };
+        let execution = settled.execution();
+        let arguments = execution.arguments().cloned().unwrap_or_default();
+        let dispatch = Dispatch {
+            start: self.start(execution.id(), execution.name(), arguments),
+            is_error: settled.is_error(),
+            content: settled.content().clone(),
+        };
+        if !self.log_chain.iter().any(|entry| entry.admits(agent)) {
+            return sink.settled(agent, &dispatch);
+        }
+        let log = DispatchLog {
+            outer: self.cx.execution().clone(),
+            agent: agent.clone(),
+            sub_call_id: dispatch.start.sub_call_id.clone(),
+            name: dispatch.start.name.clone(),
+            is_error: dispatch.is_error,
+            content: dispatch.content.clone(),
+        };
+        let next = DispatchLogNext::new(self.log_chain.clone(), log);
+        let (sink, agent) = (sink.clone(), agent.clone());
+        self.logs.push(async move {
+            let mut dispatch = dispatch;
+            match next.run().await {
+                Ok(content) => dispatch.content = content,
+                Err(error) => tracing::warn!(
+                    call = %dispatch.start.sub_call_id,
+                    error = error.message(),
+                    "a tools/code-dispatch-log listener failed; the content is logged as it is"
+                ),
+            }
+            sink.settled(&agent, &dispatch)
+        });
+        Ok(())
+    }
+}
+
+impl LaneEvents for Clerk {
+    fn starting(&mut self, call: &Call) -> Result<(), ToolError> {
+        self.book.started();
+        if let (Some((sink, agent)), Arguments::Document(arguments)) = (&self.sink, &call.arguments)
+        {
+            sink.started(agent, &self.start(&call.id, &call.name, arguments.clone()))?;
+        }
+        Ok(())
+    }
+
+    fn committed(&mut self, settled: &Settled) -> Result<(), ToolError> {
+        self.book
+            .committed(settled.outcome(), self.signal.is_cancelled());
+        if !settled.is_error()
+            && settled
+                .content()
+                .iter()
+                .any(|block| block.kind() == "image")
+        {
+            let id = format!("{}:image", settled.execution().id());
+            self.cx.defer_context(ContextMessage::plugin(
+                id,
+                IMAGE_SOURCE,
+                settled.content().clone(),
+            ));
+        }
+        for context in settled.contexts() {
+            self.cx.defer_context(context.clone());
+        }
+        if settled.concludes_turn() {
+            self.cx.conclude_turn();
+        }
+        self.log(settled)
+    }
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.logs.poll_room(cx)
+    }
 }

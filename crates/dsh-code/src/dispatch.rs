@@ -78,7 +78,11 @@ pub struct DispatchLog {
 }
 
 pub(crate) trait LogListener: Send + Sync {
-    fn call(&self, log: DispatchLog, next: DispatchLogNext) -> BoxFuture<'static, Result<Content, ToolError>>;
+    fn call(
+        &self,
+        log: DispatchLog,
+        next: DispatchLogNext,
+    ) -> BoxFuture<'static, Result<Content, ToolError>>;
 }
 
 impl<F, Fut> LogListener for F
@@ -86,7 +90,11 @@ where
     F: Fn(DispatchLog, DispatchLogNext) -> Fut + Send + Sync,
     Fut: Future<Output = Result<Content, ToolError>> + Send + 'static,
 {
-    fn call(&self, log: DispatchLog, next: DispatchLogNext) -> BoxFuture<'static, Result<Content, ToolError>> {
+    fn call(
+        &self,
+        log: DispatchLog,
+        next: DispatchLogNext,
+    ) -> BoxFuture<'static, Result<Content, ToolError>> {
         Box::pin(self(log, next))
     }
 }
@@ -99,7 +107,9 @@ pub(crate) struct LogEntry {
 
 impl LogEntry {
     pub(crate) fn admits(&self, agent: &Scope) -> bool {
-        self.scope.as_ref().is_none_or(|scope| agent.is_within(scope))
+        self.scope
+            .as_ref()
+            .is_none_or(|scope| agent.is_within(scope))
     }
 }
 
@@ -112,7 +122,11 @@ pub struct DispatchLogNext {
 
 impl DispatchLogNext {
     pub(crate) fn new(chain: Arc<[LogEntry]>, log: DispatchLog) -> Self {
-        Self { chain, index: 0, log }
+        Self {
+            chain,
+            index: 0,
+            log,
+        }
     }
 
     /// Runs the listeners inside this one; with none left the content stays as it is.
@@ -134,12 +148,17 @@ impl DispatchLogNext {
         };
         let log = self.log.clone();
         let listened = AssertUnwindSafe(async move { listener.call(log, self).await });
-        listened.catch_unwind().await.unwrap_or_else(|_| Err(ToolError::new("the listener panicked")))
+        listened
+            .catch_unwind()
+            .await
+            .unwrap_or_else(|_| Err(ToolError::new("the listener panicked")))
     }
 }
 
 impl std::fmt::Debug for DispatchLogNext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DispatchLogNext").field("left", &self.chain.len().saturating_sub(self.index)).finish()
+        f.debug_struct("DispatchLogNext")
+            .field("left", &self.chain.len().saturating_sub(self.index))
+            .finish()
     }
 }

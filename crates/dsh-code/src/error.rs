@@ -18,7 +18,11 @@ pub struct CodeError {
 
 impl CodeError {
     pub(crate) fn refused(message: impl Into<String>) -> Self {
-        Self { code: codes::CODE_MODE_REFUSED.to_owned(), message: message.into(), source: None }
+        Self {
+            code: codes::CODE_MODE_REFUSED.to_owned(),
+            message: message.into(),
+            source: None,
+        }
     }
 
     /// The stable code; that of the registry or the prompt when one of them refused.
@@ -42,24 +46,38 @@ impl Error for CodeError {
 
 impl From<RegistryError> for CodeError {
     fn from(error: RegistryError) -> Self {
-        Self { code: error.code().to_owned(), message: error.to_string(), source: Some(Box::new(error)) }
+        Self {
+            code: error.code().to_owned(),
+            message: error.to_string(),
+            source: Some(Box::new(error)),
+        }
     }
 }
 
 impl From<PromptError> for CodeError {
     fn from(error: PromptError) -> Self {
-        Self { code: error.code().to_owned(), message: error.to_string(), source: Some(Box::new(error)) }
+        Self {
+            code: error.code().to_owned(),
+            message: error.to_string(),
+            source: Some(Box::new(error)),
+        }
     }
 }
 
 impl From<Misuse> for CodeError {
     fn from(error: Misuse) -> Self {
-        Self { source: Some(Box::new(error.clone())), ..Self::refused(error.to_string()) }
+        Self {
+            source: Some(Box::new(error.clone())),
+            ..Self::refused(error.to_string())
+        }
     }
 }
 
 impl From<dsh_context::InactiveEffect> for CodeError {
     fn from(error: dsh_context::InactiveEffect) -> Self {
-        Self { source: Some(Box::new(error.clone())), ..Self::refused(error.to_string()) }
+        Self {
+            source: Some(Box::new(error.clone())),
+            ..Self::refused(error.to_string())
+        }
     }
 }

@@ -90,40 +90,105 @@ mod tests {
     /// C43.
     #[test]
     fn the_rule_of_code_only() {
-        says(CODE_ONLY, &["`run_code` is the only tool you can call directly", "fails", "SDK below"]);
+        says(
+            CODE_ONLY,
+            &[
+                "`run_code` is the only tool you can call directly",
+                "fails",
+                "SDK below",
+            ],
+        );
     }
 
     /// C53 with D2 and D15.
     #[test]
     fn the_facts_of_typescript() {
-        says(TYPESCRIPT, &[
-            "code for `run_code`", "two required arguments", "`code`", "`description`", "body of an async TypeScript function",
-            "erasable syntax only", "no `enum`", "no namespaces", "never checked", "await tools.name(args)",
-            "tools[\"my-tool\"](args)", "typed, canonical JSON value", "lossless JSON", "rejects with `ToolCallError`", "`toolName`",
-            "`message`", "MAY overlap under `Promise.all`", "runs alone", "order of submission", "console.log", "image",
-            "next step", "invisible", "`bigint`", "`setTimeout`", "declarations",
-        ]);
+        says(
+            TYPESCRIPT,
+            &[
+                "code for `run_code`",
+                "two required arguments",
+                "`code`",
+                "`description`",
+                "body of an async TypeScript function",
+                "erasable syntax only",
+                "no `enum`",
+                "no namespaces",
+                "never checked",
+                "await tools.name(args)",
+                "tools[\"my-tool\"](args)",
+                "typed, canonical JSON value",
+                "lossless JSON",
+                "rejects with `ToolCallError`",
+                "`toolName`",
+                "`message`",
+                "MAY overlap under `Promise.all`",
+                "runs alone",
+                "order of submission",
+                "console.log",
+                "image",
+                "next step",
+                "invisible",
+                "`bigint`",
+                "`setTimeout`",
+                "declarations",
+            ],
+        );
     }
 
     /// C94.
     #[test]
     fn the_facts_of_python() {
-        says(PYTHON, &[
-            "two required arguments", "async Python function", "only `tools` and `ToolCallError`", "`NameError`", "subscripted",
-            "`try`/`except`", "asyncio.gather", "`print`", "`return`", "lossless JSON", "image",
-        ]);
+        says(
+            PYTHON,
+            &[
+                "two required arguments",
+                "async Python function",
+                "only `tools` and `ToolCallError`",
+                "`NameError`",
+                "subscripted",
+                "`try`/`except`",
+                "asyncio.gather",
+                "`print`",
+                "`return`",
+                "lossless JSON",
+                "image",
+            ],
+        );
         assert!(!PYTHON.contains("TypeScript"));
     }
 
     /// C98, C99.
     #[test]
     fn the_flavours_of_the_tool() {
-        says(TYPESCRIPT_TOOL, &[
-            "Execute a TypeScript program", "Both arguments are required", "`code`", "BODY of an", "erasable syntax", "`await`",
-            "`return`", "`description`", "await tools.name(args)", "images",
-        ]);
-        says(PYTHON_TOOL, &["Execute a Python program", "`return <value>`", "`print`", "images"]);
+        says(
+            TYPESCRIPT_TOOL,
+            &[
+                "Execute a TypeScript program",
+                "Both arguments are required",
+                "`code`",
+                "BODY of an",
+                "erasable syntax",
+                "`await`",
+                "`return`",
+                "`description`",
+                "await tools.name(args)",
+                "images",
+            ],
+        );
+        says(
+            PYTHON_TOOL,
+            &[
+                "Execute a Python program",
+                "`return <value>`",
+                "`print`",
+                "images",
+            ],
+        );
         assert!(!PYTHON_TOOL.contains("TypeScript"));
-        says(DESCRIPTION, &["five to ten words", "active voice", "UI displays"]);
+        says(
+            DESCRIPTION,
+            &["five to ten words", "active voice", "UI displays"],
+        );
     }
 }

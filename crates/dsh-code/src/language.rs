@@ -24,7 +24,9 @@ impl Language {
     /// The language of that exact name (C35).
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|language| language.as_str() == name)
+        Self::ALL
+            .into_iter()
+            .find(|language| language.as_str() == name)
     }
 
     /// The name, as runtimes give it.
@@ -38,7 +40,9 @@ impl Language {
 
     /// The names of all, as a message lists them.
     pub(crate) fn known() -> String {
-        Self::ALL.map(|language| format!("\"{language}\"")).join(", ")
+        Self::ALL
+            .map(|language| format!("\"{language}\""))
+            .join(", ")
     }
 
     const fn fence(self) -> &'static str {
@@ -55,7 +59,10 @@ impl Language {
             Self::Python => (instructions::PYTHON, view.to_python()),
         };
         let fence = fence_around(&declarations);
-        format!("{instructions}\n\n{fence}{}\n{declarations}\n{fence}", self.fence())
+        format!(
+            "{instructions}\n\n{fence}{}\n{declarations}\n{fence}",
+            self.fence()
+        )
     }
 
     pub(crate) const fn tool_description(self) -> &'static str {
@@ -98,7 +105,14 @@ mod tests {
     fn a_language_is_found_by_its_exact_name() {
         assert_eq!(Language::of("typescript"), Some(Language::TypeScript));
         assert_eq!(Language::of("python"), Some(Language::Python));
-        for name in ["", "TypeScript", "ruby", "constructor", "toString", "__proto__"] {
+        for name in [
+            "",
+            "TypeScript",
+            "ruby",
+            "constructor",
+            "toString",
+            "__proto__",
+        ] {
             assert_eq!(Language::of(name), None, "{name}");
         }
     }

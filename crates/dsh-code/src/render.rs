@@ -88,7 +88,11 @@ mod tests {
 
     #[track_caller]
     fn check(value: &str, expected: &str) {
-        assert_eq!(output(Document::parse(value).unwrap().root()), expected, "{value}");
+        assert_eq!(
+            output(Document::parse(value).unwrap().root()),
+            expected,
+            "{value}"
+        );
     }
 
     /// C110–C112, the whole table.
@@ -96,7 +100,10 @@ mod tests {
     fn logs_and_result_are_joined_by_lines() {
         check(r#"{"logs":["printed"]}"#, "printed");
         check(r#"{"logs":[],"result":"returned"}"#, "returned");
-        check(r#"{"logs":["printed"],"result":"returned"}"#, "printed\nreturned");
+        check(
+            r#"{"logs":["printed"],"result":"returned"}"#,
+            "printed\nreturned",
+        );
         check(r#"{"logs":[]}"#, NO_OUTPUT);
         check(r#"{"logs":[],"result":""}"#, NO_OUTPUT);
         check(r#"{"logs":[""]}"#, NO_OUTPUT);
@@ -104,14 +111,19 @@ mod tests {
         check(r#"{"logs":[],"result":null}"#, "null");
         check(r#"{"logs":["a"],"result":""}"#, "a");
         check(r#"{"logs":[""],"result":"a"}"#, "a");
-        check(r#"{"logs":["a","b"],"result":"say \"hi\"\n"}"#, "a\nb\nsay \"hi\"\n");
+        check(
+            r#"{"logs":["a","b"],"result":"say \"hi\"\n"}"#,
+            "a\nb\nsay \"hi\"\n",
+        );
     }
 
     /// C113.
     #[test]
     fn other_values_are_indented_json() {
-        check(r#"{"logs":[],"result":{"b":[],"a":{},"n":[1,1e21,0.1,18446744073709551615]}}"#,
-            "{\n  \"b\": [],\n  \"a\": {},\n  \"n\": [\n    1,\n    1e+21,\n    0.1,\n    18446744073709551615\n  ]\n}");
+        check(
+            r#"{"logs":[],"result":{"b":[],"a":{},"n":[1,1e21,0.1,18446744073709551615]}}"#,
+            "{\n  \"b\": [],\n  \"a\": {},\n  \"n\": [\n    1,\n    1e+21,\n    0.1,\n    18446744073709551615\n  ]\n}",
+        );
         check(r#"{"logs":[],"result":["a\"b"]}"#, "[\n  \"a\\\"b\"\n]");
         check(r#"{"logs":[],"result":false}"#, "false");
     }
@@ -119,16 +131,24 @@ mod tests {
     /// C114.
     #[test]
     fn the_indentation_stops_at_ten() {
-        check(r#"{"logs":[],"result":[[[[[[[1]]]]]]]}"#,
-            "[\n  [\n    [\n      [\n        [\n          [[1]]\n        ]\n      ]\n    ]\n  ]\n]");
-        check(r#"{"logs":[],"result":{"a":{"b":{"c":{"d":{"e":{"f": [1, 2]}}}}}}}"#,
-            "{\n  \"a\": {\n    \"b\": {\n      \"c\": {\n        \"d\": {\n          \"e\": {\"f\":[1,2]}\n        }\n      }\n    }\n  }\n}");
+        check(
+            r#"{"logs":[],"result":[[[[[[[1]]]]]]]}"#,
+            "[\n  [\n    [\n      [\n        [\n          [[1]]\n        ]\n      ]\n    ]\n  ]\n]",
+        );
+        check(
+            r#"{"logs":[],"result":{"a":{"b":{"c":{"d":{"e":{"f": [1, 2]}}}}}}}"#,
+            "{\n  \"a\": {\n    \"b\": {\n      \"c\": {\n        \"d\": {\n          \"e\": {\"f\":[1,2]}\n        }\n      }\n    }\n  }\n}",
+        );
     }
 
     /// C115, at the depth that documents have (D4).
     #[test]
     fn deep_values_are_linear() {
-        let deep = format!(r#"{{"logs":[],"result":{}{{"a":1}}{}}}"#, "[".repeat(500), "]".repeat(500));
+        let deep = format!(
+            r#"{{"logs":[],"result":{}{{"a":1}}{}}}"#,
+            "[".repeat(500),
+            "]".repeat(500)
+        );
         let text = output(Document::parse(deep).unwrap().root());
         assert!(text.len() < 1_200, "{}", text.len());
     }

@@ -8,7 +8,7 @@
 //!
 //! - Memory is bounded by the configuration, never by the file: not by its size and not by the
 //!   length of a line.
-//! - A file is read to its end, so the number of lines is exact and text that is not UTF-8 is
+//! - `read` goes to the end of a file, so the number of lines is exact and text that is not UTF-8 is
 //!   refused wherever it stands.
 //! - A search follows no link and is ordered by the tree alone; what it could not look at is part of
 //!   its result.

@@ -8,6 +8,7 @@
 //! | deciding who goes on when, without sleeping | [`Gate`], [`yield_once`] |
 //! | running futures by hand | [`block_on`], [`Driven`], [`ManualSpawner`] |
 //! | a tool that does what it is told | [`MockTool`], its [`Probe`] |
+//! | a code runtime whose programs are Rust (feature `code`) | `FakeRuntime` |
 //! | the seams of a runtime | [`ScriptedApprover`], [`RecordingSink`], [`FakeHost`], [`MemoryJournal`] |
 //! | what has to hold for every call | [`Invariants`] |
 //!
@@ -19,6 +20,8 @@
 
 mod approver;
 mod executor;
+#[cfg(feature = "code")]
+mod fake_runtime;
 mod gate;
 mod host;
 mod invariants;
@@ -28,6 +31,8 @@ mod trace;
 
 pub use approver::{Answer, RecordingSink, ScriptedApprover};
 pub use executor::{Driven, ManualSpawner, block_on, yield_once};
+#[cfg(feature = "code")]
+pub use fake_runtime::{FakeEnd, FakeProgram, FakeRuntime};
 pub use gate::Gate;
 pub use host::FakeHost;
 pub use invariants::Invariants;

@@ -527,9 +527,14 @@ fn a_pending_question_is_answered_once() {
         "an answer for another call is no answer"
     );
     pending.answer(granted.clone()).unwrap();
-    assert_eq!(pending.answer(granted), Err(AnswerError::AlreadyAnswered));
+    assert_eq!(
+        pending.answer(granted.clone()),
+        Err(AnswerError::AlreadyAnswered)
+    );
     assert_eq!(text_of(&future.until_stalled().unwrap()), "ran");
     assert!(pending.open().is_empty());
+    // A copy that arrives late does not lie in wait for the next call (AP-11, AP-12).
+    assert_eq!(pending.answer(granted), Err(AnswerError::AlreadyAnswered));
     // The next call asks anew.
     let mut future = Driven::new(asking.rig.tools.execute(asking.call()));
     assert!(future.until_stalled().is_none());

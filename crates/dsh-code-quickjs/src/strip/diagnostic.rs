@@ -113,7 +113,7 @@ pub(super) struct Finding {
 }
 
 /// The errors of the parser that concern more than types.
-pub(super) fn syntax_errors(parsed: &ParserReturn<'_>) -> Vec<Finding> {
+pub(super) fn syntax_errors(program: &str, parsed: &ParserReturn<'_>) -> Vec<Finding> {
     let is_type_level = |number: &Option<Cow<'static, str>>| {
         number.as_deref().is_some_and(|number| TYPE_LEVEL_ERRORS.contains(&number))
     };
@@ -121,11 +121,33 @@ pub(super) fn syntax_errors(parsed: &ParserReturn<'_>) -> Vec<Finding> {
         .diagnostics
         .iter()
         .filter(|error| !is_type_level(&error.code.number))
-        .map(|error| Finding {
-            offset: error.labels.iter().map(|label| label.offset() as usize).min().unwrap_or(0),
-            message: format!("syntax error: {}", as_our_style(&error.message)).into(),
+        .map(|error| {
+            // With several labels, the primary one is the error and the others are its context.
+            let place = error.labels.iter().find(|label| label.primary());
+            let offset =
+                place.or_else(|| error.labels.first()).map_or(0, |label| label.offset() as usize);
+            let mut message = format!("syntax error: {}", as_our_style(&error.message));
+            if follows_an_assertion(program, offset) {
+                message.push_str(". put parentheses around what `as` or `satisfies` asserts");
+            } else if let Some(help) = &error.help {
+                message.push_str(". ");
+                message.push_str(&as_our_style(help));
+            }
+            Finding { offset, message: message.into() }
         })
         .collect()
+}
+
+/// Whether the parser gave up at an operator after an `as` or `satisfies` on the same line.
+///
+/// `a + b as number * c` is a syntax error to it, and its own message would not tell what to do.
+fn follows_an_assertion(program: &str, offset: usize) -> bool {
+    let (Some(before), Some(after)) = (program.get(..offset), program.get(offset..)) else {
+        return false;
+    };
+    let line = &before[before.rfind('\n').map_or(0, |newline| newline + 1)..];
+    let is_operator = after.starts_with(['*', '/', '%', '+', '-', '<', '>', '&', '|', '^', '?']);
+    is_operator && (line.contains(" as ") || line.contains(" satisfies "))
 }
 
 /// `Unexpected token.` → `unexpected token`.

@@ -62,7 +62,7 @@ pub fn strip(program: &str) -> Result<String, StripError> {
     }
     let allocator = Allocator::new();
     let parsed = parse(&allocator, program, SourceType::ts());
-    let syntax_errors = diagnostic::syntax_errors(&parsed);
+    let syntax_errors = diagnostic::syntax_errors(program, &parsed);
     if parsed.panicked {
         return Err(jsx_refusal(program)
             .unwrap_or_else(|| StripError::from_findings(program, syntax_errors)));
@@ -99,7 +99,7 @@ fn parse<'a>(
 fn jsx_refusal(program: &str) -> Option<StripError> {
     let allocator = Allocator::new();
     let parsed = parse(&allocator, program, SourceType::tsx());
-    if parsed.panicked || !diagnostic::syntax_errors(&parsed).is_empty() {
+    if parsed.panicked || !diagnostic::syntax_errors(program, &parsed).is_empty() {
         return None;
     }
     let refusals = erase::erase(program, &parsed.program).refusals;

@@ -1,50 +1,75 @@
-//! What an abrupt end can still tell: the calls that have no answer.
+//! What a program leaves behind: calls that it never awaited, rejections that nothing handled (D15).
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::rc::Rc;
 
-use super::clock::{Clock, micros};
-use crate::frame::{LIST_ENTRIES, LIST_ENTRY_BYTES, Strays};
+use rquickjs::{Ctx, Persistent, Runtime, Value};
 
-/// Calls without an answer, by id.
-#[derive(Default)]
-pub(super) struct Outstanding {
-    names: RefCell<BTreeMap<u64, Rc<str>>>,
-}
-
-impl Outstanding {
-    pub(super) fn add(&self, id: u64, name: Rc<str>) {
-        self.names.borrow_mut().insert(id, name);
-    }
-
-    pub(super) fn remove(&self, id: u64) {
-        self.names.borrow_mut().remove(&id);
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.names.borrow().is_empty()
-    }
-
-    /// The report of a run that ends without a look at its values.
-    pub(super) fn strays(&self, clock: &Clock) -> Strays {
-        Strays {
-            busy_us: micros(clock.busy()),
-            unawaited: Vec::new(),
-            rejections: Vec::new(),
-        }
-    }
-}
+use crate::frame::{LIST_ENTRIES, LIST_ENTRY_BYTES};
 
 /// The first entries of a diagnostic list, each cut to a sensible length.
-pub(super) fn short<'t>(entries: impl IntoIterator<Item = &'t str>) -> Vec<String> {
+pub(super) fn short(entries: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<String> {
     entries
         .into_iter()
         .take(LIST_ENTRIES)
-        .map(|text| {
-            text.get(..text.floor_char_boundary(LIST_ENTRY_BYTES))
-                .unwrap_or_default()
-                .to_owned()
+        .map(|entry| {
+            let text = entry.as_ref();
+            let end = text.floor_char_boundary(LIST_ENTRY_BYTES);
+            text.get(..end).unwrap_or_default().to_owned()
         })
         .collect()
+}
+
+/// Rejections without a handler so far. They are ignored, and told (C277).
+#[derive(Clone, Default)]
+pub(super) struct Rejections {
+    entries: Rc<RefCell<Vec<Rejection>>>,
+}
+
+struct Rejection {
+    key: u64,
+    /// Keeps the promise alive, so that its key stays its own.
+    promise: Persistent<Value<'static>>,
+    reason: Persistent<Value<'static>>,
+}
+
+impl Rejections {
+    /// Listens to the engine.
+    pub(super) fn watch(&self, runtime: &Runtime) {
+        let entries = Rc::clone(&self.entries);
+        runtime.set_host_promise_rejection_tracker(Some(Box::new(
+            move |cx, promise, reason, is_handled| {
+                let key = identity(&promise);
+                let mut entries = entries.borrow_mut();
+                if is_handled {
+                    entries.retain(|entry| entry.key != key);
+                } else if entries.len() < LIST_ENTRIES {
+                    entries.push(Rejection {
+                        key,
+                        promise: Persistent::save(&cx, promise),
+                        reason: Persistent::save(&cx, reason),
+                    });
+                }
+            },
+        )));
+    }
+
+    /// The reasons, except that of the promise which decides the run.
+    pub(super) fn reasons<'js>(&self, cx: &Ctx<'js>, except: Option<&Value<'js>>) -> Vec<Value<'js>> {
+        let except = except.map(identity);
+        let entries = std::mem::take(&mut *self.entries.borrow_mut());
+        entries
+            .into_iter()
+            .filter(|entry| Some(entry.key) != except)
+            .filter_map(|entry| {
+                drop(entry.promise);
+                entry.reason.restore(cx).ok()
+            })
+            .collect()
+    }
+}
+
+fn identity(value: &Value<'_>) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(value)
 }

@@ -26,7 +26,7 @@ mod view;
 mod walk;
 mod worker;
 
-pub use complete::{ResultStore, Saved, StoreError, keep_complete_results};
+pub use complete::{Listening, ResultStore, Saved, StoreError, keep_complete_results};
 pub use config::{SearchConfig, SearchConfigError, SearchSettings};
 pub use error::{SearchError, SearchErrorCode};
 pub use skipped::Skipped;

@@ -22,7 +22,7 @@ pub(crate) async fn on_thread<T, F>(
 ) -> Result<T, SearchError>
 where
     T: Send + 'static,
-    F: FnOnce(&(dyn Fn() -> bool)) -> Result<T, SearchError> + Send + 'static,
+    F: FnOnce(&dyn Fn() -> bool) -> Result<T, SearchError> + Send + 'static,
 {
     let (alive, ended) = mpsc::channel::<()>();
     let asked = signal.clone();

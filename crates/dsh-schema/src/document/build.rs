@@ -23,6 +23,8 @@ pub(super) struct Builder {
     tree: Tree,
     /// A key waits for its value.
     has_key: bool,
+    /// No number is spelled other than ECMAScript spells it.
+    is_compact: bool,
 }
 
 /// An open container, to be given back when it ends.
@@ -38,6 +40,7 @@ impl Builder {
             number: None,
             tree: Tree::new(Nodes::new()),
             has_key: false,
+            is_compact: true,
         }
     }
 
@@ -136,7 +139,7 @@ impl Builder {
             Number::UInt(value) if is_whole => {
                 self.number = Some(CompactString::new(itoa::Buffer::new().format(value)));
             }
-            _ => number.write_parseable(&mut self.text),
+            _ => self.is_compact &= number.write_parseable(&mut self.text),
         }
         self.tree.scalar(number.to_node());
         Ok(())
@@ -246,6 +249,7 @@ impl Builder {
             text: self.number.unwrap_or_else(|| self.text.into()),
             nodes: self.tree.nodes,
             side: self.tree.side,
+            is_compact: self.is_compact,
         })
     }
 }

@@ -79,6 +79,8 @@ pub struct Document {
     nodes: Nodes,
     /// The decoded strings that have escapes in the text.
     side: String,
+    /// Whether the text is known to be what `to_json` writes.
+    is_compact: bool,
 }
 
 impl Document {
@@ -103,14 +105,24 @@ impl Document {
     pub fn parse_owned(text: String) -> Result<Self, (DocumentError, String)> {
         let text = CompactString::from(text);
         match parse::parse(&text) {
-            Ok((nodes, side)) => Ok(Self { text, nodes, side }),
+            Ok((nodes, side)) => Ok(Self {
+            text,
+            nodes,
+            side,
+            is_compact: false,
+        }),
             Err(error) => Err((error, text.into_string())),
         }
     }
 
     fn of_text(text: CompactString) -> Result<Self, DocumentError> {
         let (nodes, side) = parse::parse(&text)?;
-        Ok(Self { text, nodes, side })
+        Ok(Self {
+            text,
+            nodes,
+            side,
+            is_compact: false,
+        })
     }
 
     /// Serialises a Rust value in one pass.
@@ -136,6 +148,7 @@ impl Document {
             text: CompactString::const_new("null"),
             nodes,
             side: String::new(),
+            is_compact: true,
         }
     }
 
@@ -204,6 +217,7 @@ impl Clone for Document {
             text: self.text.clone(),
             nodes: Nodes::from_slice(&self.nodes),
             side: self.side.clone(),
+            is_compact: self.is_compact,
         }
     }
 }

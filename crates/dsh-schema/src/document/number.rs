@@ -95,10 +95,10 @@ impl Number {
         integer_of(value).unwrap_or(Self::Float(value))
     }
 
-    /// Appends the number in a spelling that parses to it again.
+    /// Appends the number in a spelling that parses to it again; whether that is ECMAScript's.
     ///
     /// ECMAScript prints doubles from 2^64 up to 10^21 like integers, and as such they would be refused.
-    pub(super) fn write_parseable(self, out: &mut String) {
+    pub(super) fn write_parseable(self, out: &mut String) -> bool {
         let start = out.len();
         self.write(out);
         if let Self::Float(value) = self
@@ -108,7 +108,9 @@ impl Number {
             out.truncate(start);
             // Writing into a string does not fail.
             let _ = write!(out, "{value:e}");
+            return false;
         }
+        true
     }
 
     /// Appends the number as ECMAScript prints it.

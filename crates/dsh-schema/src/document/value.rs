@@ -202,6 +202,9 @@ impl<'a> ValueRef<'a> {
     /// The compact JSON text, keys in document order, numbers as ECMAScript prints them.
     #[must_use]
     pub fn to_json(self) -> String {
+        if self.index == 0 && self.document.is_compact {
+            return self.document.text().to_owned();
+        }
         let mut out = String::with_capacity(if self.index == 0 {
             self.document.text().len()
         } else {

@@ -1,6 +1,6 @@
 //! Questions that are answered elsewhere: by a screen, another process, or after a restart.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
@@ -30,12 +30,15 @@ pub enum AnswerError {
     AlreadyAnswered,
     /// The answer is for a call that differs in tool, schema or arguments.
     OtherCall,
+    /// Too many answers wait for questions that nobody has asked.
+    TooManyEarly,
 }
 
 impl fmt::Display for AnswerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::AlreadyAnswered => "the question has an answer already",
+            Self::TooManyEarly => "too many answers wait for questions that nobody has asked",
             Self::OtherCall => "the answer is for another call: tool, schema or arguments differ",
         })
     }
@@ -52,9 +55,19 @@ pub struct PendingApprovals(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    questions: Mutex<HashMap<String, Question>>,
+    book: Mutex<Book>,
     changed: Event,
 }
+
+#[derive(Default)]
+struct Book {
+    questions: HashMap<String, Question>,
+    /// Tickets whose answer was used, the latest last: a copy of that answer is worth nothing.
+    used: VecDeque<String>,
+}
+
+/// How many answers may come before their questions, and how many used tickets are remembered.
+const KEPT: usize = 4_096;
 
 struct Question {
     request: Option<ApprovalRequest>,
@@ -71,8 +84,9 @@ impl PendingApprovals {
     /// The open questions, by ticket id.
     #[must_use]
     pub fn open(&self) -> Vec<ApprovalRequest> {
-        let questions = self.0.questions.lock();
-        let mut open: Vec<_> = questions
+        let book = self.0.book.lock();
+        let mut open: Vec<_> = book
+            .questions
             .values()
             .filter(|q| q.answer.is_none())
             .filter_map(|q| q.request.clone())
@@ -85,14 +99,27 @@ impl PendingApprovals {
     ///
     /// # Errors
     ///
-    /// The question is answered already, or the answer names another call.
+    /// The question is answered already (a copy of an answer that was used included), the answer names another call, or
+    /// 4,096 answers wait for questions that nobody has asked.
     pub fn answer(&self, answer: ApprovalAnswer) -> Result<(), AnswerError> {
         {
-            let mut questions = self.0.questions.lock();
-            let question = questions.entry(answer.ticket.clone()).or_insert(Question {
-                request: None,
-                answer: None,
-            });
+            let mut book = self.0.book.lock();
+            let Book { questions, used } = &mut *book;
+            if !questions.contains_key(&answer.ticket) {
+                if used.contains(&answer.ticket) {
+                    return Err(AnswerError::AlreadyAnswered);
+                }
+                let early = questions.values().filter(|q| q.request.is_none()).count();
+                if early >= KEPT {
+                    return Err(AnswerError::TooManyEarly);
+                }
+            }
+            let question = questions
+                .entry(answer.ticket.clone())
+                .or_insert(Question {
+                    request: None,
+                    answer: None,
+                });
             if question.answer.is_some() {
                 return Err(AnswerError::AlreadyAnswered);
             }
@@ -111,7 +138,8 @@ impl PendingApprovals {
 
     /// Takes the answer of a question; an answer for another call is worth nothing.
     fn take(&self, request: &ApprovalRequest) -> Option<ApprovalOutcome> {
-        let mut questions = self.0.questions.lock();
+        let mut book = self.0.book.lock();
+        let Book { questions, used } = &mut *book;
         let question = questions
             .entry(request.ticket.id.clone())
             .or_insert_with(|| Question {
@@ -121,6 +149,11 @@ impl PendingApprovals {
         question.request = Some(request.clone());
         question.answer.as_ref()?;
         let answer = questions.remove(&request.ticket.id)?.answer?;
+        used.retain(|ticket| *ticket != request.ticket.id);
+        used.push_back(request.ticket.id.clone());
+        if used.len() > KEPT {
+            used.pop_front();
+        }
         Some(if answer.digest == request.ticket.digest {
             answer.outcome
         } else {
@@ -130,12 +163,13 @@ impl PendingApprovals {
 
     /// Withdraws a question that nobody waits for; an answer that is there stays for the next time.
     fn withdraw(&self, ticket: &str) {
-        let mut questions = self.0.questions.lock();
-        if questions
+        let mut book = self.0.book.lock();
+        if book
+            .questions
             .get(ticket)
             .is_some_and(|question| question.answer.is_none())
         {
-            questions.remove(ticket);
+            book.questions.remove(ticket);
         }
     }
 }

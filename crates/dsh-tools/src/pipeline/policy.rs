@@ -7,10 +7,9 @@ use crate::{ApprovalOutcome, Execution, Outcome, PreDecision, Tools};
 
 impl Tools {
     pub(super) async fn policy(&self, execution: &Execution) -> Stage {
-        let (chain, guards) = {
+        let chain = {
             let tables = self.0.read();
-            let chain = (!tables.pre.is_empty()).then(|| tables.pre.snapshot());
-            (chain, tables.guard_count > 0)
+            (!tables.pre.is_empty()).then(|| tables.pre.snapshot())
         };
         if let Some(chain) = chain {
             match PreNext::new(chain, execution.clone()).run().await {
@@ -25,16 +24,14 @@ impl Tools {
                 Err(error) => return Stage::Final(Outcome::failure(error)),
             }
         }
-        // Guards are read again: one that was registered during the chain counts, one that goes during their own
+        // Guards are looked up now: one that was registered during the chain counts, one that goes during their own
         // evaluation does not matter (D8).
-        if guards || self.0.read().guard_count > 0 {
-            let guards = self.0.read().guards(execution.agent());
-            for guard in guards {
-                match contain(|| guard(execution)).and_then(|verdict| verdict) {
-                    Ok(None) => {}
-                    Ok(Some(denial)) => return Stage::Post(Outcome::denied(denial.into_reason())),
-                    Err(error) => return Stage::Final(Outcome::failure(error)),
-                }
+        let guards = self.0.read().guards(execution.agent());
+        for guard in guards {
+            match contain(|| guard(execution)).and_then(|verdict| verdict) {
+                Ok(None) => {}
+                Ok(Some(denial)) => return Stage::Post(Outcome::denied(denial.into_reason())),
+                Err(error) => return Stage::Final(Outcome::failure(error)),
             }
         }
         if execution.is_cancelled() {

@@ -255,7 +255,7 @@ impl Tools {
     /// Stops admitting calls and waits for those that were dropped before they were over.
     ///
     /// Calls whose futures somebody still holds belong to their callers. A call made after this ends as
-    /// `ABORTED_BEFORE_DISPATCH`.
+    /// `ABORTED_BEFORE_DISPATCH`. A body must not await this: once it is drained itself, it would wait for its own end.
     ///
     /// # Cancellation
     ///

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use dsh_context::{EntryTable, Layer as ContextLayer, Layers, NamedTable, Scope};
 
 use super::restriction::Filter;
@@ -219,9 +221,9 @@ impl Tables {
 
     /// The guards that see calls of this scope: global ones, then those of its chain, farthest first (T108, T110).
     /// A snapshot: a guard that is added during the evaluation sees the next call (D8).
-    pub(crate) fn guards(&self, scope: Option<&Scope>) -> Vec<Arc<Guard>> {
+    pub(crate) fn guards(&self, scope: Option<&Scope>) -> SmallVec<[Arc<Guard>; 2]> {
         if self.guard_count == 0 {
-            return Vec::new();
+            return SmallVec::new();
         }
         self.layers
             .visible(scope)
