@@ -60,10 +60,12 @@ impl Runtime {
 
 /// The tools of this binary.
 pub(crate) fn shipped(workspace: &Arc<Workspace>) -> Result<Vec<Tool>, RegistryError> {
-    Ok(vec![dsh_fs::read(
-        workspace.clone(),
-        dsh_fs::ReadConfig::default(),
-    )?])
+    let search = dsh_fs::SearchConfig::sampled(true);
+    Ok(vec![
+        dsh_fs::read(workspace.clone(), dsh_fs::ReadConfig::default())?,
+        dsh_fs::glob(workspace.clone(), search)?,
+        dsh_fs::grep(workspace.clone(), search)?,
+    ])
 }
 
 /// Tools that only look may run; others need a permission that cannot be given yet.

@@ -446,11 +446,6 @@ impl Inbox {
         }
     }
 
-    /// A new maximum, for the frames to come.
-    pub(crate) fn set_max(&mut self, max: usize) {
-        self.max = max;
-    }
-
     /// Where to append what is read; it has room. It grows by what has arrived, never by what a prefix promises.
     pub(crate) fn room(&mut self) -> &mut Vec<u8> {
         if self.start == self.bytes.len() {

@@ -21,6 +21,9 @@ pub struct RunEnvelope {
     /// How the run failed, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<RunError>,
+    /// Why the runtime took the run back, if it did: its mistake or its host's, not the program's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
     /// The calls of the program, in the order of submission.
     pub calls: Vec<SubCall>,
     /// What the runtime reports: phase, limit, calls that were never awaited, unhandled rejections, sandbox, timings.

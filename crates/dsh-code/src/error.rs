@@ -76,7 +76,7 @@ impl From<Misuse> for CodeError {
 impl From<dsh_context::InactiveEffect> for CodeError {
     fn from(error: dsh_context::InactiveEffect) -> Self {
         Self {
-            source: Some(Box::new(error.clone())),
+            source: Some(Box::new(error)),
             ..Self::refused(error.to_string())
         }
     }

@@ -92,21 +92,27 @@ async fn run(
     );
     let program = text_of(&arguments, "code").to_owned();
     let Finished { result, calls } = bridge::run(&cx, runtime, program, setup).await;
-    let result = result?;
-    tell_operator(&cx, &result);
+    if let Ok(result) = &result {
+        tell_operator(&cx, result);
+    }
     if let Some(observer) = observer {
+        let ran = result.as_ref().ok();
         let envelope = RunEnvelope {
             call_id: cx.execution().id().clone(),
             description: description.to_owned(),
             language,
             isolation,
-            error: result.error.clone(),
+            error: ran.and_then(|result| result.error.clone()),
+            failure: result
+                .as_ref()
+                .err()
+                .map(|error| error.message().to_owned()),
             calls,
-            report: result.report.clone(),
+            report: ran.map(|result| result.report.clone()).unwrap_or_default(),
         };
         observer.finished(cx.execution(), &envelope);
     }
-    completion(result)
+    completion(result?)
 }
 
 /// What a program left behind is for the operator, never for the model (D15).

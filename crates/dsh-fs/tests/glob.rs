@@ -136,7 +136,8 @@ fn f111_what_counts() {
     assert_eq!(tree.glob("src/*.rs"), ["src/b.rs"]);
     assert_eq!(tree.glob("src/**"), ["src/b.rs", "src/deep/c.rs"]);
     assert_eq!(tree.glob("dir.rs"), [""; 0]);
-    assert_eq!(tree.glob("!*.rs"), [".gitignore", ".ignore", "dir.rs/f.txt"]);
+    // As ripgrep: an excluded directory is not entered.
+    assert_eq!(tree.glob("!*.rs"), [".gitignore", ".ignore"]);
     // As ripgrep: a path in the pattern starts at the working directory, not at the search root.
     let found = |pattern: &str, path: &str| tree.glob_in(pattern, Some(path)).unwrap().paths;
     assert_eq!(found("src/deep/*", "src"), ["src/deep/c.rs"]);
@@ -166,7 +167,10 @@ fn f111_oldest_first_and_byte_order_within_a_moment() {
         tree.glob_in("*", None).unwrap().paths,
         ["new/z", "b", "a", "new/y"]
     );
-    for path in ["new/z", "b", "a", "new/y", "B", "a.b/c", "a/b"].iter().rev() {
+    for path in ["new/z", "b", "a", "new/y", "B", "a.b/c", "a/b"]
+        .iter()
+        .rev()
+    {
         if *path == "a/b" {
             fs::remove_file(tree.root().join("a")).unwrap();
         }
@@ -257,7 +261,7 @@ fn f130_patterns_and_paths_are_data() {
     let tree = Tree::new();
     for path in ["--files", "-e", "$(id)", "#x", "a b/c;d"] {
         tree.write(path, "x");
-        let found = tree.glob_in(&path.replace("$(id)", "$(id)"), None).unwrap();
+        let found = tree.glob_in(path, None).unwrap();
         assert_eq!(found.paths, [path]);
     }
     assert_eq!(tree.glob_in("*", Some("a b")).unwrap().paths, ["a b/c;d"]);

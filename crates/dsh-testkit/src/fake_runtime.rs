@@ -121,13 +121,14 @@ impl CodeRuntime for FakeRuntime {
             }));
             let end = {
                 let script = (runtime.script)(program.clone());
-                match select(script, pin!(signal.cancelled())).await {
-                    Either::Left((end, _)) => {
+                // The signal first: an end that is hard gives the program no last word.
+                match select(pin!(signal.cancelled()), script).await {
+                    Either::Left((reason, _)) => {
+                        Err(RunError::new(ErrorKind::Abort, reason.to_string()))
+                    }
+                    Either::Right((end, _)) => {
                         program.report(|report| report.phase = Phase::Finished);
                         end
-                    }
-                    Either::Right((reason, _)) => {
-                        Err(RunError::new(ErrorKind::Abort, reason.to_string()))
                     }
                 }
             };

@@ -2,6 +2,7 @@
 //!
 //! `cargo bench -p dsh-tools --bench engine [FILTER]`. Each row is the minimum and the median of many batches, in
 //! nanoseconds for one operation unless the name says otherwise.
+#![allow(clippy::print_stdout, reason = "printing is what it is for")]
 
 use std::future::Future;
 use std::hint::black_box;

@@ -15,8 +15,8 @@ use dsh_testkit::{
 };
 use dsh_tools::lane::{LaneConfig, LaneEvents, Overlap, Planner, Step, Unstarted};
 use dsh_tools::{
-    Access, ApprovalOutcome, Call, Checking, Denial, Execution, ExecutionMode, PreDecision, Reason,
-    Restriction, Settled, Signal, Tool, ToolError, Tools,
+    Access, ApprovalOutcome, Arguments, Call, Checking, Denial, Execution, ExecutionMode,
+    PreDecision, Reason, Restriction, Settled, Signal, Tool, ToolError, Tools,
 };
 use proptest::prelude::*;
 use rig::{Rig, call, code_of, named, text_of};
@@ -359,6 +359,95 @@ fn calls_are_classified_when_they_would_start() {
     gate.open();
     let settled = lane.until_stalled().unwrap().unwrap();
     assert_eq!(text_of(&settled[1]), "second");
+}
+
+/// T318: nobody is asked about a call that cannot start now, whatever it is.
+#[test]
+fn a_full_pool_asks_about_nothing() {
+    let mut planner = Planner::new(2, Overlap::Exclusive);
+    let parallel = |_| (ExecutionMode::Parallel, None);
+    for call in 0..3 {
+        assert_eq!(planner.submit(), call);
+    }
+    assert_eq!(planner.next(parallel), Step::Start(0));
+    assert_eq!(planner.next(parallel), Step::Start(1));
+    assert_eq!(planner.next(|_| panic!("the pool is full")), Step::Wait);
+    planner.settled(1);
+    assert_eq!(planner.next(parallel), Step::Start(2));
+}
+
+/// D44, D45: a call whose arguments do not decode does not say that it touches nothing.
+#[test]
+fn what_does_not_decode_declares_nothing() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Small {
+        number: u8,
+    }
+    let tool = Tool::new("small", "Small numbers.")
+        .args::<Small>()
+        .output::<u8>()
+        .access(|small: &Small| [Access::other(small.number.to_string())])
+        .run(|small, _| async move { Ok(small.number) })
+        .unwrap();
+    assert_eq!(tool.access(&rig::json(r#"{"number":1}"#)).unwrap().len(), 1);
+    assert_eq!(tool.access(&rig::json(r#"{"number":256}"#)), None);
+    assert_eq!(tool.access(&rig::json("{}")), None);
+}
+
+/// T318, T261: the text is parsed once however often the call is classified, and a log sees it as it was submitted.
+#[test]
+fn classification_leaves_the_text_alone() {
+    #[derive(Clone)]
+    struct Texts(Trace);
+    impl LaneEvents for Texts {
+        fn starting(&mut self, call: &Call) -> Result<(), ToolError> {
+            self.0.note(match &call.arguments {
+                Arguments::Text(text) => format!("text {text}"),
+                Arguments::Document(document) => format!("document {}", document.text()),
+            });
+            Ok(())
+        }
+    }
+    let rig = Rig::new();
+    let (gate, _) = gated(&rig, "slow");
+    let echo = Tool::new("echo", "Say what came.")
+        .parameters(ParameterSpec::new())
+        .returns(spec::string())
+        .concurrency_safe()
+        .access(|_: &Document| [Access::read("a")])
+        .run(|args, _| async move { Ok(Document::string(args.text())) })
+        .unwrap();
+    rig.register(echo);
+    let texts = ["", r#"{ "a" : 1e0 }"#, r#"{"a":-0}"#, "no JSON"];
+    let mut calls = batch(&["slow"]);
+    calls.extend(texts.map(|text| Call::new(format!("of {text}"), "echo", text, Signal::never())));
+    let mut lane = Driven::new(
+        rig.tools
+            .execute_batch(calls, config(2), Texts(rig.trace.clone())),
+    );
+    assert!(lane.until_stalled().is_none());
+    gate.open();
+    let settled = lane.until_stalled().unwrap().unwrap();
+    assert_eq!(
+        rig.trace.take(),
+        [
+            "text {}",
+            "text ",
+            "text { \"a\" : 1e0 }",
+            "text {\"a\":-0}",
+            "text no JSON"
+        ]
+    );
+    let ended: Vec<String> = settled[1..].iter().map(|one| text_of(one)).collect();
+    assert_eq!(
+        ended,
+        [
+            "{}",
+            "{ \"a\" : 1e0 }",
+            "Error: tool execution arguments must be losslessly JSON-serializable",
+            "Error: invalid arguments: \"arguments\" must be an object"
+        ]
+    );
 }
 
 /// T319, L259, L260: policy and post-execute never overlap, while bodies go on.

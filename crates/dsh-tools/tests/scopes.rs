@@ -214,6 +214,36 @@ fn a_scope_that_ends_leaves_nothing() {
     assert!(middle.fiber().live_effects().is_empty());
 }
 
+/// T141: a tool that is gone lives on nowhere, not even in what was shown of it and is not looked at again.
+#[test]
+fn a_view_keeps_no_tool_alive() {
+    let rig = Rig::new();
+    let scope = Scope::new("a");
+    let witness = Arc::new(());
+    let holding = |name: &str| {
+        let kept = witness.clone();
+        tool(name, move |args, _| {
+            let _kept = &kept;
+            async { Ok(args) }
+        })
+    };
+    rig.tools.scoped(&scope).register(holding("own")).unwrap();
+    let registration = rig.register(holding("t"));
+    let moved = rig.register(holding("moved"));
+    for scope in [None, Some(&scope)] {
+        assert!(!rig.tools.schemas(scope).is_empty());
+    }
+    assert_eq!(Arc::strong_count(&witness), 4);
+    registration.dispose();
+    assert_eq!(Arc::strong_count(&witness), 3);
+    assert!(!rig.tools.schemas(Some(&scope)).is_empty());
+    rig.tools.update(|update| update.remove(&moved)).unwrap();
+    assert_eq!(Arc::strong_count(&witness), 2);
+    assert!(!rig.tools.schemas(Some(&scope)).is_empty());
+    block_on(scope.dispose());
+    assert_eq!(Arc::strong_count(&witness), 1);
+}
+
 /// T142, T143: the end of a scope is shared, and waits for asynchronous cleanups.
 #[test]
 fn the_end_of_a_scope_is_shared() {

@@ -25,16 +25,23 @@ struct Package {
 const MANIFEST: &[Package] = &[Package {
     name: "dsh-fs",
     directory: "crates/dsh-fs",
-    sources: &[("read", "src/read/tool.rs")],
+    sources: &[
+        ("read", "src/read/tool.rs"),
+        ("glob", "src/glob/tool.rs"),
+        ("grep", "src/grep/tool.rs"),
+    ],
     requires: "a workspace",
     writes: "",
     aliases: "",
-    note: "",
+    note: "`glob` samples when it finds more than it shows (`sampleOverCapGlobResults` is true); \
+           that setting has no default.",
     boot: |workspace| {
-        Ok(vec![dsh_fs::read(
-            workspace.clone(),
-            dsh_fs::ReadConfig::default(),
-        )?])
+        let search = dsh_fs::SearchConfig::sampled(true);
+        Ok(vec![
+            dsh_fs::read(workspace.clone(), dsh_fs::ReadConfig::default())?,
+            dsh_fs::glob(workspace.clone(), search)?,
+            dsh_fs::grep(workspace.clone(), search)?,
+        ])
     },
 }];
 

@@ -5,6 +5,8 @@ use std::fmt;
 
 use oxc_parser::ParserReturn;
 
+use super::trivia::{has_line_break, next_token};
+
 /// How many diagnostics one error carries: the first ones explain the program, the rest is echo.
 const MAX_DIAGNOSTICS: usize = 8;
 
@@ -16,13 +18,12 @@ const TYPE_LEVEL_ERRORS: &[&str] = &[
     "1015", // a parameter with both `?` and a default
     "1016", // a required parameter after an optional one
     "1021", "1268", "1337", // index signatures
-    "1028", "1029", "1030", // accessibility modifiers: repeated or out of order
+    "1028", // repeated accessibility modifiers
     "1038", "1039", "1040", "1221", // inside ambient declarations
     "1051", "1095", // types on `set` accessors
     "1098", "1099", // empty type parameter and argument lists
     "1257", "1265", "1266", "5085", "5086", "5087", // tuple elements
     "1263", "1264", // definite assignment
-    "1273", "1274", "1277", // modifiers of type parameters
     "1354",  // `readonly` on something other than an array
     "2368", "2427", "2457", // names of types
     "18010", // an accessibility modifier on a private name
@@ -114,23 +115,24 @@ pub(super) struct Finding {
 
 /// The errors of the parser that concern more than types.
 pub(super) fn syntax_errors(program: &str, parsed: &ParserReturn<'_>) -> Vec<Finding> {
-    let is_type_level = |number: &Option<Cow<'static, str>>| {
-        number.as_deref().is_some_and(|number| TYPE_LEVEL_ERRORS.contains(&number))
-    };
     parsed
         .diagnostics
         .iter()
-        .filter(|error| !is_type_level(&error.code.number))
+        .filter(|error| {
+            let number = error.code.number.as_deref();
+            !number.is_some_and(|number| is_type_level(number, &error.message))
+        })
         .map(|error| {
             // With several labels, the primary one is the error and the others are its context.
             let place = error.labels.iter().find(|label| label.primary());
             let offset =
                 place.or_else(|| error.labels.first()).map_or(0, |label| label.offset() as usize);
+            if let Some(offset) = operator_after_assertion(program, offset) {
+                return Finding { offset, message: OPERATOR_AFTER_ASSERTION.into() };
+            }
             let mut message = format!("syntax error: {}", as_our_style(&error.message));
-            if follows_an_assertion(program, offset) {
-                message.push_str(". put parentheses around what `as` or `satisfies` asserts");
-            } else if let Some(help) = &error.help {
-                message.push_str(". ");
+            if let Some(help) = &error.help {
+                message.push_str(": ");
                 message.push_str(&as_our_style(help));
             }
             Finding { offset, message: message.into() }
@@ -138,16 +140,35 @@ pub(super) fn syntax_errors(program: &str, parsed: &ParserReturn<'_>) -> Vec<Fin
         .collect()
 }
 
-/// Whether the parser gave up at an operator after an `as` or `satisfies` on the same line.
-///
-/// `a + b as number * c` is a syntax error to it, and its own message would not tell what to do.
-fn follows_an_assertion(program: &str, offset: usize) -> bool {
-    let (Some(before), Some(after)) = (program.get(..offset), program.get(offset..)) else {
-        return false;
+fn is_type_level(number: &str, message: &str) -> bool {
+    let remain = || {
+        ["'static'", "'async'", "'accessor'"].iter().filter(|it| message.contains(**it)).count()
     };
+    match number {
+        // A modifier must precede another one: fine as long as not both are there at run time.
+        "1029" => remain() < 2,
+        // A modifier is there twice.
+        "1030" => remain() == 0,
+        _ => TYPE_LEVEL_ERRORS.contains(&number),
+    }
+}
+
+const OPERATOR_AFTER_ASSERTION: &str = "syntax error: this operator cannot follow `as` or \
+     `satisfies` here: put parentheses around the asserted expression";
+
+/// The operator where the parser gave up, if that is after an `as` or `satisfies` on the same line.
+///
+/// To the parser `a + b as number * c` ends before the `*`; its own message says nothing of use.
+fn operator_after_assertion(program: &str, offset: usize) -> Option<usize> {
+    let before = program.get(..offset)?;
     let line = &before[before.rfind('\n').map_or(0, |newline| newline + 1)..];
-    let is_operator = after.starts_with(['*', '/', '%', '+', '-', '<', '>', '&', '|', '^', '?']);
-    is_operator && (line.contains(" as ") || line.contains(" satisfies "))
+    if !line.contains(" as ") && !line.contains(" satisfies ") {
+        return None;
+    }
+    let operator = next_token(program, offset);
+    let follows = program[operator..]
+        .starts_with(['*', '/', '%', '+', '-', '<', '>', '&', '|', '^', '?']);
+    (follows && !has_line_break(&program[offset..operator])).then_some(operator)
 }
 
 /// `Unexpected token.` → `unexpected token`.

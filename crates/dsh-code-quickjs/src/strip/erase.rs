@@ -95,44 +95,19 @@ impl Eraser<'_> {
         }
     }
 
-    /// Blanks ` as T` after `operand_end`.
-    fn blank_assertion(&mut self, operand_end: usize, assertion: Span) {
-        let (start, end) = (operand_end, end(assertion));
+    /// Blanks ` as T` after `operand`.
+    fn blank_assertion(&mut self, operand: &Expression<'_>, assertion: Span) {
+        let next = trivia::next_token(self.text, end(assertion));
+        if regroups(operand, &self.text[next..]) {
+            return self.refuse(Refusal::AssertionGrouping, assertion);
+        }
         // Joined operands: nothing in the grammar allows these tokens right after an assertion, so
         // they begin the next statement or class member, and would continue this one without the type.
-        let next = trivia::next_token(self.text, end);
         let head = match self.text.as_bytes().get(next) {
             Some(b'(' | b'[' | b'`') => ';',
             _ => ' ',
         };
-        self.erased.edits.push(Edit::with_head(start, end, head));
-    }
-
-    /// Refuses an assertion whose removal would give part of its operand to `operator`, which
-    /// follows it (lost grouping).
-    fn check_grouping(&mut self, left: &Expression<'_>, operator: Precedence) {
-        let mut operand = left;
-        loop {
-            operand = match operand {
-                Expression::TSAsExpression(assertion) => &assertion.expression,
-                Expression::TSSatisfiesExpression(assertion) => &assertion.expression,
-                _ => break,
-            }
-        }
-        let is_exponentiation = operator == Precedence::Exponentiation;
-        let regroups = match operand {
-            _ if std::ptr::eq(operand, left) => false,
-            Expression::BinaryExpression(inner) => {
-                let inner = inner.operator.precedence();
-                operator > inner || (operator == inner && is_exponentiation)
-            }
-            Expression::PrivateInExpression(_) => operator > Precedence::Compare,
-            Expression::UnaryExpression(_) | Expression::AwaitExpression(_) => is_exponentiation,
-            _ => false,
-        };
-        if regroups {
-            self.refuse(Refusal::AssertionGrouping, left.span());
-        }
+        self.erased.edits.push(Edit::with_head(end(operand.span()), end(assertion), head));
     }
 
     fn blank_type_parameters(
@@ -212,14 +187,8 @@ impl Eraser<'_> {
     /// Visits what follows the left operand of `node` in the text.
     fn visit_after_left(&mut self, node: Chained<'_, '_>) {
         match node {
-            Chained::Binary(binary) => {
-                self.check_grouping(&binary.left, binary.operator.precedence());
-                self.visit_expression(&binary.right);
-            }
-            Chained::Logical(logical) => {
-                self.check_grouping(&logical.left, logical.operator.precedence());
-                self.visit_expression(&logical.right);
-            }
+            Chained::Binary(binary) => self.visit_expression(&binary.right),
+            Chained::Logical(logical) => self.visit_expression(&logical.right),
             Chained::Call(call) => {
                 if let Some(arguments) = &call.type_arguments {
                     self.blank_span(arguments.span);
@@ -236,10 +205,10 @@ impl Eraser<'_> {
                 self.visit_template_literal(&tagged.quasi);
             }
             Chained::As(assertion) => {
-                self.blank_assertion(end(assertion.expression.span()), assertion.span);
+                self.blank_assertion(&assertion.expression, assertion.span);
             }
             Chained::Satisfies(assertion) => {
-                self.blank_assertion(end(assertion.expression.span()), assertion.span);
+                self.blank_assertion(&assertion.expression, assertion.span);
             }
             Chained::NonNull(assertion) => {
                 self.blank_mark(end(assertion.expression.span()), b'!');
@@ -310,6 +279,9 @@ impl<'a> Visit<'a> for Eraser<'_> {
             // A declaration, or an overload whose implementation follows.
             Statement::FunctionDeclaration(it) if it.declare || it.body.is_none() => {
                 self.blank_whole(span);
+            }
+            Statement::FunctionDeclaration(it) if it.id.is_none() => {
+                self.refuse(Refusal::FunctionWithoutName, span);
             }
             Statement::TSEnumDeclaration(it) if it.declare => self.blank_whole(span),
             Statement::TSEnumDeclaration(it) if it.r#const => self.refuse(Refusal::ConstEnum, span),
@@ -542,6 +514,42 @@ impl<'a> Visit<'a> for Eraser<'_> {
 
     fn visit_jsx_fragment(&mut self, fragment: &JSXFragment<'a>) {
         self.refuse(Refusal::Jsx, fragment.span);
+    }
+}
+
+/// Whether the token at the start of `next` would take a part of `operand` if no assertion stood
+/// between the two (lost grouping).
+///
+/// It is the text that counts and not the tree: where the operator is on the next line, the parser
+/// may have ended the statement before it, which neither TypeScript nor JavaScript would do.
+fn regroups(operand: &Expression<'_>, next: &str) -> bool {
+    let operator = match next.as_bytes() {
+        [b'*', b'*', ..] => Precedence::Exponentiation,
+        [b'*' | b'/' | b'%', ..] => Precedence::Multiply,
+        // After an assertion these begin the next statement.
+        [b'+', b'+', ..] | [b'-', b'-', ..] => return false,
+        [b'+' | b'-', ..] => Precedence::Add,
+        [b'<', b'<', ..] | [b'>', b'>', ..] => Precedence::Shift,
+        // The operand of an assertion cannot end in an operator that binds less than these do.
+        _ => return false,
+    };
+    let mut operand = operand;
+    loop {
+        operand = match operand {
+            Expression::TSAsExpression(assertion) => &assertion.expression,
+            Expression::TSSatisfiesExpression(assertion) => &assertion.expression,
+            _ => break,
+        }
+    }
+    let is_exponentiation = operator == Precedence::Exponentiation;
+    match operand {
+        Expression::BinaryExpression(inner) => {
+            let inner = inner.operator.precedence();
+            operator > inner || (operator == inner && is_exponentiation)
+        }
+        Expression::PrivateInExpression(_) => true,
+        Expression::UnaryExpression(_) | Expression::AwaitExpression(_) => is_exponentiation,
+        _ => false,
     }
 }
 

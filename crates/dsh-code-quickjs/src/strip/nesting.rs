@@ -296,23 +296,14 @@ impl Scan<'_> {
                 return self.advance(2);
             }
             (b'!', _) if after_operand && !self.line_break => return self.advance(1),
-            (b'!' | b'~' | b'?' | b'=' | b':' | b'@' | b'#', _) => {
-                if byte != b'#' && byte != b'@' {
-                    self.pend();
-                }
-            }
+            (b'!' | b'~' | b'?' | b'=' | b':', _) => self.pend(),
             (b'+' | b'-', _) if !after_operand => self.pend(),
             (b'<', b'<') => length = 2,
-            (b'<', _) => {
-                self.open(Opener::Angle);
-                return;
-            }
-            (b'>', _) => {
-                if self.top().opener == Opener::Angle {
-                    self.pop();
-                    self.last = Last::Operand;
-                    return self.advance(1);
-                }
+            (b'<', _) => return self.open(Opener::Angle),
+            (b'>', _) if self.top().opener == Opener::Angle => {
+                self.pop();
+                self.last = Last::Operand;
+                return self.advance(1);
             }
             _ => {}
         }

@@ -10,6 +10,8 @@ pub(super) enum Refusal {
     Decorator,
     Enum,
     Export,
+    /// The parser lets it pass, the engine would not.
+    FunctionWithoutName,
     Hashbang,
     Import,
     ImportAlias,
@@ -49,6 +51,7 @@ impl Refusal {
                 "`export` statements are not supported, a program is a function body: use `return` \
                  for its result"
             }
+            Self::FunctionWithoutName => "syntax error: a function declaration needs a name",
             Self::Hashbang => "a `#!` line is not supported, a program is a function body: remove it",
             Self::Import => {
                 "`import` statements are not supported, a program is a function body without \

@@ -21,7 +21,11 @@ fn value<'js>(cx: &Ctx<'js>, from: ValueRef<'_>) -> Result<Value<'js>> {
     if let Some(items) = from.as_array() {
         let array = Array::new(cx.clone())?.into_object();
         for (index, item) in items.iter().enumerate() {
-            define(&array, u32::try_from(index).unwrap_or(u32::MAX), value(cx, item)?)?;
+            define(
+                &array,
+                u32::try_from(index).unwrap_or(u32::MAX),
+                value(cx, item)?,
+            )?;
         }
         return Ok(array.into_value());
     }
@@ -44,7 +48,10 @@ fn define<'js>(
     key: impl rquickjs::IntoAtom<'js>,
     value: Value<'js>,
 ) -> Result<()> {
-    object.prop(key, Property::from(value).writable().enumerable().configurable())
+    object.prop(
+        key,
+        Property::from(value).writable().enumerable().configurable(),
+    )
 }
 
 /// Integers beyond 2^53 arrive as `bigint`, exact (D2).

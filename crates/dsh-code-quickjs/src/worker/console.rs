@@ -24,7 +24,10 @@ pub(super) fn object<'js>(cx: &Ctx<'js>, world: &Rc<World<'js>>) -> Result<Objec
         })?;
         console.prop(
             name,
-            Property::from(method.with_name(name)?).writable().enumerable().configurable(),
+            Property::from(method.with_name(name)?)
+                .writable()
+                .enumerable()
+                .configurable(),
         )?;
     }
     Ok(console)

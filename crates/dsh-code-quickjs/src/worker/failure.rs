@@ -1,6 +1,6 @@
 //! The text of an uncaught throw (C204).
 
-use rquickjs::{Object, String as Text, Value};
+use rquickjs::{Object, String as Text, Type, Value};
 
 use super::realm::Realm;
 
@@ -24,7 +24,7 @@ pub(super) fn text<'js>(realm: &Realm<'js>, thrown: &Value<'js>, shift: usize) -
 /// Whether a thrown value is the engine's own report of an exhausted heap.
 pub(super) fn is_out_of_memory<'js>(realm: &Realm<'js>, thrown: &Value<'js>) -> bool {
     // Without memory even for the error the engine throws nothing at all.
-    if thrown.is_uninitialized() {
+    if thrown.type_of() == Type::Uninitialized {
         return true;
     }
     let Some(error) = thrown.as_object().filter(|object| object.is_error()) else {
@@ -61,11 +61,21 @@ fn error_text<'js>(realm: &Realm<'js>, error: &Object<'js>, shift: usize) -> Opt
     if is_own && let Some(stack) = stack {
         return Some(stack);
     }
-    let name = read("name").filter(|name| !name.is_empty()).unwrap_or_else(|| "Error".to_owned());
+    let name = read("name")
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| "Error".to_owned());
     let message = read("message").unwrap_or_default();
-    let heading = if message.is_empty() { name } else { format!("{name}: {message}") };
+    let heading = if message.is_empty() {
+        name
+    } else {
+        format!("{name}: {message}")
+    };
     let frames = stack.map(|stack| frames(&stack, shift)).unwrap_or_default();
-    Some(if frames.is_empty() { heading } else { format!("{heading}\n{frames}") })
+    Some(if frames.is_empty() {
+        heading
+    } else {
+        format!("{heading}\n{frames}")
+    })
 }
 
 /// The frames inside of the program, its first line moved back to where the author wrote it.
@@ -97,6 +107,9 @@ mod tests {
             frames(stack, 40),
             "    at f (program.ts:1:10)\n    at g (program.ts:12:3)\n    at program.ts:1:5"
         );
-        assert_eq!(frames("    at x (program.ts:1:3)", 40), "    at x (program.ts:1:3)");
+        assert_eq!(
+            frames("    at x (program.ts:1:3)", 40),
+            "    at x (program.ts:1:3)"
+        );
     }
 }

@@ -1,10 +1,13 @@
 //! What a program has besides the language: `structuredClone`, `TextEncoder`, `TextDecoder`. `atob`, `btoa`,
 //! `queueMicrotask` and `performance` are the engine's own. Nothing here reaches out of the worker (C251).
 
+use std::rc::Rc;
+
 use rquickjs::function::Opt;
 use rquickjs::object::Property;
-use rquickjs::{ArrayBuffer, Ctx, Exception, Function, Object, Result, String as Text, TypedArray, Value};
+use rquickjs::{Ctx, Exception, Function, Object, Result, String as Text, TypedArray, Value};
 
+use super::raw;
 use super::realm::Realm;
 
 /// Classes over two native functions. They are the program's to break; nothing of ours relies on them.
@@ -38,29 +41,26 @@ const CODECS: &str = r#"((encode, decode, invalid) => {
 })"#;
 
 /// Defines the globals of every program.
-pub(super) fn install<'js>(cx: &Ctx<'js>, realm: &Realm<'js>) -> Result<()> {
+pub(super) fn install<'js>(cx: &Ctx<'js>, realm: &Rc<Realm<'js>>) -> Result<()> {
     let globals = cx.globals();
-    let encode = Function::new(cx.clone(), |cx: Ctx<'js>, text: Text<'js>| -> Result<Value<'js>> {
-        match text.to_string() {
-            Ok(text) => TypedArray::new(cx, text.into_bytes()).map(TypedArray::into_value),
-            Err(rquickjs::Error::Utf8(_)) => {
-                let well_formed: Text<'_> = text.as_value().as_string().cloned().unwrap_or(text);
-                let bytes = replaced(&cx, &well_formed)?;
-                TypedArray::new(cx, bytes).map(TypedArray::into_value)
-            }
-            Err(error) => Err(error),
-        }
+    let owner = Rc::clone(realm);
+    let encode = Function::new(cx.clone(), move |text: Text<'js>| -> Result<Value<'js>> {
+        let bytes = owner.lossy(&text)?.into_bytes();
+        TypedArray::<u8>::new(text.ctx().clone(), bytes).map(TypedArray::into_value)
     })?;
     let decode = Function::new(
         cx.clone(),
         |cx: Ctx<'js>, bytes: TypedArray<'js, u8>, fatal: Opt<bool>| -> Result<Option<Text<'js>>> {
-            let Some(bytes) = bytes.as_bytes() else {
+            let Some(bytes) = raw::bytes_of(&bytes) else {
                 return Err(Exception::throw_type(&cx, "the buffer is detached"));
             };
             if fatal.0 == Some(true) {
-                return str::from_utf8(bytes).ok().map(|text| Text::from_str(cx, text)).transpose();
+                return str::from_utf8(&bytes)
+                    .ok()
+                    .map(|text| Text::from_str(cx, text))
+                    .transpose();
             }
-            Text::from_str(cx, &String::from_utf8_lossy(bytes)).map(Some)
+            Text::from_str(cx, &String::from_utf8_lossy(&bytes)).map(Some)
         },
     )?;
     let codecs: Function<'_> = cx.eval(CODECS)?;
@@ -70,5 +70,8 @@ pub(super) fn install<'js>(cx: &Ctx<'js>, realm: &Realm<'js>) -> Result<()> {
         globals.prop(name, Property::from(class).writable().configurable())?;
     }
     let clone = realm.function("structuredClone")?;
-    globals.prop("structuredClone", Property::from(clone).writable().configurable())
+    globals.prop(
+        "structuredClone",
+        Property::from(clone).writable().configurable(),
+    )
 }

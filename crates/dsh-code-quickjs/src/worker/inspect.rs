@@ -8,8 +8,8 @@ use rquickjs::object::Filter;
 use rquickjs::promise::PromiseState;
 use rquickjs::{Object, Promise, String as Text, Value};
 
-use super::realm::Realm;
 use super::raw;
+use super::realm::Realm;
 
 const MAX_NESTING: usize = 4;
 const MAX_ITEMS: usize = 100;
@@ -105,7 +105,10 @@ impl<'js> View<'_, 'js> {
 
     fn quoted(&mut self, text: &Text<'js>) {
         let text = self.realm.lossy(text).unwrap_or_else(|_| self.failed());
-        let shown = text.char_indices().nth(MAX_CHARACTERS).map_or(text.len(), |(at, _)| at);
+        let shown = text
+            .char_indices()
+            .nth(MAX_CHARACTERS)
+            .map_or(text.len(), |(at, _)| at);
         let quote = if !text.contains('\'') {
             '\''
         } else if !text.contains('"') {
@@ -143,7 +146,9 @@ impl<'js> View<'_, 'js> {
             return;
         }
         if object.is_function() {
-            let name = self.own_text(object, "name").filter(|name| !name.is_empty());
+            let name = self
+                .own_text(object, "name")
+                .filter(|name| !name.is_empty());
             match name {
                 Some(name) => {
                     let _ = write!(self.out, "[Function: {}]", cut(&name, 200));
@@ -163,7 +168,11 @@ impl<'js> View<'_, 'js> {
             return;
         }
         if self.path.len() > MAX_NESTING {
-            let name = if object.is_array() { "Array" } else { class.as_deref().unwrap_or("Object") };
+            let name = if object.is_array() {
+                "Array"
+            } else {
+                class.as_deref().unwrap_or("Object")
+            };
             let _ = write!(self.out, "[{name}]");
             return;
         }
@@ -181,7 +190,10 @@ impl<'js> View<'_, 'js> {
             self.array(object);
             return;
         }
-        if let Some(promise) = Promise::from_value(value.clone()).ok().filter(|_| object.is_promise()) {
+        if let Some(promise) = Promise::from_value(value.clone())
+            .ok()
+            .filter(|_| object.is_promise())
+        {
             self.out.push_str(match promise.state() {
                 PromiseState::Pending => "Promise { <pending> }",
                 PromiseState::Resolved => "Promise { <resolved> }",
@@ -207,7 +219,9 @@ impl<'js> View<'_, 'js> {
             return;
         }
         if let Some(name) = self.native::<String>("typedName", object) {
-            let length = self.native::<u32>("typedLength", object).unwrap_or_default();
+            let length = self
+                .native::<u32>("typedLength", object)
+                .unwrap_or_default();
             let _ = write!(self.out, "{name}({length}) [");
             for index in 0..length.min(MAX_ITEMS as u32) {
                 self.out.push_str(if index == 0 { " " } else { ", " });
@@ -289,7 +303,10 @@ impl<'js> View<'_, 'js> {
     fn entries(&mut self, object: &Object<'js>, native: &str, size: u32, pairs: bool) {
         let width = if pairs { 2 } else { 1 };
         let limit = (MAX_ITEMS * width) as u32;
-        let Ok(list) = self.realm.call::<_, Object<'_>>(native, (object.clone(), limit)) else {
+        let Ok(list) = self
+            .realm
+            .call::<_, Object<'_>>(native, (object.clone(), limit))
+        else {
             let failed = self.failed();
             self.out.push_str(&failed);
             return;
@@ -298,7 +315,11 @@ impl<'js> View<'_, 'js> {
         self.out.push_str(if count == 0 { " {" } else { " { " });
         for index in 0..count {
             if index > 0 {
-                self.out.push_str(if pairs && index % 2 == 1 { " => " } else { ", " });
+                self.out.push_str(if pairs && index % 2 == 1 {
+                    " => "
+                } else {
+                    ", "
+                });
             }
             if let Ok(value) = list.get::<_, Value<'_>>(index) {
                 self.value(&value);
@@ -327,7 +348,11 @@ impl<'js> View<'_, 'js> {
             self.out.push_str(if index == 0 { " " } else { ", " });
             self.key(key);
             self.out.push_str(": ");
-            match self.realm.slot(object, key.clone()).and_then(|slot| slot.value) {
+            match self
+                .realm
+                .slot(object, key.clone())
+                .and_then(|slot| slot.value)
+            {
                 Some(value) => self.value(&value),
                 None => self.out.push_str("[Getter]"),
             }
@@ -353,7 +378,9 @@ impl<'js> View<'_, 'js> {
 
     /// `name: message` from data properties alone.
     fn error(&self, error: &Object<'js>) -> String {
-        let name = self.inherited_text(error, "name").unwrap_or_else(|| "Error".to_owned());
+        let name = self
+            .inherited_text(error, "name")
+            .unwrap_or_else(|| "Error".to_owned());
         let message = self.inherited_text(error, "message").unwrap_or_default();
         let (name, message) = (cut(&name, 200), cut(&message, MAX_CHARACTERS));
         if message.is_empty() {
@@ -370,7 +397,10 @@ impl<'js> View<'_, 'js> {
             if prototype.is_proxy() {
                 break;
             }
-            let constructor = self.realm.slot(&prototype, "constructor").and_then(|slot| slot.value);
+            let constructor = self
+                .realm
+                .slot(&prototype, "constructor")
+                .and_then(|slot| slot.value);
             let constructor = constructor.as_ref().and_then(|value| value.as_object());
             let name = constructor
                 .filter(|constructor| !constructor.is_proxy())
@@ -378,7 +408,9 @@ impl<'js> View<'_, 'js> {
             if let Some(name) = name.filter(|name| !name.is_empty()) {
                 return Some(cut(&name, 200).to_owned());
             }
-            let Some(next) = prototype.get_prototype() else { break };
+            let Some(next) = prototype.get_prototype() else {
+                break;
+            };
             prototype = next;
         }
         Some("Object".to_owned())

@@ -53,13 +53,14 @@ fn serve(terms: start::Terms) -> i32 {
     let layers = harden::apply(&terms);
     let channel = Rc::new(RefCell::new(Channel::new()));
     let clock = Rc::new(Clock::new());
-    let strays = Rc::new(stray::Outstanding::default());
+    let rejections = stray::Rejections::default();
     let Ok(runtime) = Runtime::new() else {
         return NO_ENGINE;
     };
     runtime.set_memory_limit(usize::try_from(terms.memory_bytes).unwrap_or(usize::MAX));
     runtime.set_max_stack_size(ENGINE_STACK);
-    run::watch(&runtime, &channel, &clock, &strays);
+    run::watch(&runtime, &channel, &clock);
+    rejections.watch(&runtime);
     let Ok(context) = Context::full(&runtime) else {
         return NO_ENGINE;
     };
@@ -68,6 +69,6 @@ fn serve(terms: start::Terms) -> i32 {
             return NO_ENGINE;
         };
         channel.borrow_mut().send(&Report::Hello { layers });
-        run::serve(&cx, realm, channel, clock, strays)
+        run::serve(&cx, realm, channel, clock, rejections)
     })
 }

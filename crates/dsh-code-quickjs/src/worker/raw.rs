@@ -1,6 +1,6 @@
-//! The three questions that the engine's safe interface does not ask.
+//! What the engine's safe interface does not offer.
 
-use rquickjs::{Ctx, Value, qjs};
+use rquickjs::{Ctx, TypedArray, Value, qjs};
 
 /// The engine's class of an object, whatever its prototype pretends; 0 for anything that is no object.
 #[expect(unsafe_code, reason = "the safe interface does not tell classes apart")]
@@ -10,7 +10,10 @@ pub(super) fn class_of(value: &Value<'_>) -> u32 {
 }
 
 /// Caps the heap from now on; 0 lifts the cap.
-#[expect(unsafe_code, reason = "the safe interface needs the lock that running code holds")]
+#[expect(
+    unsafe_code,
+    reason = "the safe interface needs the lock that running code holds"
+)]
 pub(super) fn cap_memory(cx: &Ctx<'_>, bytes: u64) {
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     // SAFETY: the context is alive, and so is its runtime; the function only stores a number. There is one thread.
@@ -18,6 +21,14 @@ pub(super) fn cap_memory(cx: &Ctx<'_>, bytes: u64) {
         let runtime = qjs::JS_GetRuntime(cx.as_raw().as_ptr());
         qjs::JS_SetMemoryLimit(runtime, bytes as qjs::size_t);
     }
+}
+
+/// A copy of the bytes of an array; `None` when its buffer is detached.
+#[expect(unsafe_code, reason = "the safe interface reads one element at a time")]
+pub(super) fn bytes_of(array: &TypedArray<'_, u8>) -> Option<Vec<u8>> {
+    // SAFETY: no code of the engine runs between the borrow and the copy, so the buffer is neither detached nor written to
+    // meanwhile; it is not shared with another thread, since there is none.
+    unsafe { array.as_bytes() }.map(<[u8]>::to_vec)
 }
 
 #[cfg(test)]
@@ -36,6 +47,21 @@ mod tests {
             assert_ne!(date, class("({})"));
             assert_ne!(class("new Proxy({}, {})"), class("({})"));
             assert_eq!(class("1"), 0);
+        });
+    }
+
+    #[test]
+    fn bytes_are_copied_unless_detached() {
+        let runtime = Runtime::new().unwrap();
+        Context::full(&runtime).unwrap().with(|cx| {
+            let bytes = |source: &str| bytes_of(&cx.eval(source).unwrap());
+            assert_eq!(
+                bytes("new Uint8Array([0, 1, 2, 3]).subarray(1, 3)"),
+                Some(vec![1, 2])
+            );
+            let detached =
+                "(() => { const a = new Uint8Array(4); a.buffer.transfer(); return a })()";
+            assert_eq!(bytes(detached).unwrap_or_default(), Vec::<u8>::new());
         });
     }
 

@@ -53,22 +53,30 @@ impl<'js> Realm<'js> {
     /// The text of an engine string; unpaired surrogates become U+FFFD (C129).
     pub(super) fn lossy(&self, text: &Text<'js>) -> Result<String> {
         match text.to_string() {
-            Err(rquickjs::Error::Utf8(_)) => {
-                self.call::<_, Text<'js>>("wellFormed", (text.clone(),))?.to_string()
-            }
+            Err(rquickjs::Error::Utf8(_)) => self
+                .call::<_, Text<'js>>("wellFormed", (text.clone(),))?
+                .to_string(),
             text => text,
         }
     }
 
     /// An own property without running anything: its value, or that it is an accessor.
-    pub(super) fn slot(&self, object: &Object<'js>, key: impl rquickjs::IntoJs<'js>) -> Option<Slot<'js>> {
+    pub(super) fn slot(
+        &self,
+        object: &Object<'js>,
+        key: impl rquickjs::IntoJs<'js>,
+    ) -> Option<Slot<'js>> {
         let descriptor: Object<'_> = self.call("slot", (object.clone(), key)).ok()?;
         // The descriptor is an ordinary object, but its own fields come first.
         let is_data = descriptor
             .own_keys::<String>(rquickjs::object::Filter::new().string())
             .any(|key| key.is_ok_and(|key| key == "value"));
         Some(Slot {
-            value: if is_data { descriptor.get("value").ok() } else { None },
+            value: if is_data {
+                descriptor.get("value").ok()
+            } else {
+                None
+            },
         })
     }
 }

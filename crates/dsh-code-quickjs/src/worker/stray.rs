@@ -55,8 +55,24 @@ impl Rejections {
         )));
     }
 
+    /// Adds what a timer's callback threw.
+    pub(super) fn add<'js>(&self, cx: &Ctx<'js>, thrown: Value<'js>) {
+        let mut entries = self.entries.borrow_mut();
+        if entries.len() < LIST_ENTRIES {
+            entries.push(Rejection {
+                key: identity(&thrown),
+                promise: Persistent::save(cx, Value::new_null(cx.clone())),
+                reason: Persistent::save(cx, thrown),
+            });
+        }
+    }
+
     /// The reasons, except that of the promise which decides the run.
-    pub(super) fn reasons<'js>(&self, cx: &Ctx<'js>, except: Option<&Value<'js>>) -> Vec<Value<'js>> {
+    pub(super) fn reasons<'js>(
+        &self,
+        cx: &Ctx<'js>,
+        except: Option<&Value<'js>>,
+    ) -> Vec<Value<'js>> {
         let except = except.map(identity);
         let entries = std::mem::take(&mut *self.entries.borrow_mut());
         entries

@@ -51,7 +51,11 @@ impl<'js> Timers<'js> {
 
     fn set(&self, callback: Function<'js>, delay: f64, arguments: Vec<Value<'js>>) -> u32 {
         // Out of range, NaN included, means at once.
-        let delay = if (1.0..=MAX_DELAY_MS).contains(&delay) { delay } else { 0.0 };
+        let delay = if (1.0..=MAX_DELAY_MS).contains(&delay) {
+            delay
+        } else {
+            0.0
+        };
         let due = Instant::now() + Duration::from_millis(delay as u64);
         let id = self.last.get().wrapping_add(1);
         self.last.set(id);
@@ -87,7 +91,10 @@ pub(super) fn install<'js>(cx: &Ctx<'js>, timers: &Rc<Timers<'js>>) -> Result<()
             let Some(callback) = callback.0.and_then(Value::into_function) else {
                 return Err(Exception::throw_type(&cx, "setTimeout needs a function"));
             };
-            let delay = delay.0.and_then(|delay| delay.as_number()).unwrap_or_default();
+            let delay = delay
+                .0
+                .and_then(|delay| delay.as_number())
+                .unwrap_or_default();
             Ok(owner.set(callback, delay, arguments.0))
         },
     )?;
@@ -100,7 +107,9 @@ pub(super) fn install<'js>(cx: &Ctx<'js>, timers: &Rc<Timers<'js>>) -> Result<()
     for (name, function) in [("setTimeout", set), ("clearTimeout", clear)] {
         globals.prop(
             name,
-            Property::from(function.with_name(name)?).writable().configurable(),
+            Property::from(function.with_name(name)?)
+                .writable()
+                .configurable(),
         )?;
     }
     Ok(())

@@ -7,8 +7,8 @@
 use rquickjs::object::Filter;
 use rquickjs::{Atom, Object, Value};
 
-use super::realm::Realm;
 use super::raw;
+use super::realm::Realm;
 
 /// Deepest nesting that crosses the boundary (D4).
 const MAX_DEPTH: usize = dsh_schema::MAX_DEPTH;
@@ -141,8 +141,10 @@ impl<'js> Walk<'_, 'js> {
             // Fails for unpaired surrogates (D16).
             quote(&text.to_string().map_err(|_| Refusal::Lossy)?, self.out);
         } else if value.is_big_int() {
-            let digits: Option<String> =
-                self.realm.call("digits", (value,)).map_err(|_| Refusal::Lossy)?;
+            let digits: Option<String> = self
+                .realm
+                .call("digits", (value,))
+                .map_err(|_| Refusal::Lossy)?;
             self.out.push_str(&digits.ok_or(Refusal::Lossy)?);
         } else if let Some(object) = value.as_object() {
             self.container(object.clone())?;
@@ -154,7 +156,8 @@ impl<'js> Walk<'_, 'js> {
 
     fn container(&mut self, object: Object<'js>) -> Result<(), Refusal> {
         // A container inside itself; shared ones that are not are written twice (C121).
-        if self.open.len() >= MAX_DEPTH || self.open.iter().any(|open| *open.container() == object) {
+        if self.open.len() >= MAX_DEPTH || self.open.iter().any(|open| *open.container() == object)
+        {
             return Err(Refusal::Lossy);
         }
         let class = raw::class_of(object.as_value());
@@ -253,7 +256,10 @@ fn quote(text: &str, out: &mut String) {
     out.reserve(text.len() + 2);
     out.push('"');
     let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| byte < 32 || byte == b'"' || byte == b'\\') {
+    while let Some(at) = rest
+        .bytes()
+        .position(|byte| byte < 32 || byte == b'"' || byte == b'\\')
+    {
         let (plain, special) = rest.split_at(at);
         out.push_str(plain);
         match special.as_bytes().first() {
@@ -266,9 +272,10 @@ fn quote(text: &str, out: &mut String) {
             Some(13) => out.push_str("\\r"),
             Some(control) => {
                 out.push_str("\\u00");
-                out.extend([control >> 4, control & 15].map(|digit| {
-                    char::from_digit(digit.into(), 16).unwrap_or('0')
-                }));
+                out.extend(
+                    [control >> 4, control & 15]
+                        .map(|digit| char::from_digit(digit.into(), 16).unwrap_or('0')),
+                );
             }
             None => {}
         }

@@ -8,9 +8,7 @@ use rustix::fs::{AtFlags, statat};
 use serde::{Deserialize, Serialize};
 
 use super::request::GlobRequest;
-use crate::search::{
-    Place, SearchError, SearchErrorCode, Selection, Skipped, Walk, only,
-};
+use crate::search::{Place, SearchError, SearchErrorCode, Selection, Skipped, Walk, only};
 
 /// The canonical value (F112).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,6 +108,11 @@ impl Clock {
     trivial_numeric_casts
 )]
 fn modified_at(parent: &Parent, name: &OsStr) -> Option<Moment> {
-    let stat = statat(&parent.directory, Path::new(name), AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    let stat = statat(
+        &parent.directory,
+        Path::new(name),
+        AtFlags::SYMLINK_NOFOLLOW,
+    )
+    .ok()?;
     Some((stat.st_mtime as i64, stat.st_mtime_nsec as i64))
 }

@@ -73,9 +73,18 @@ mod tests {
             request.unwrap_err().to_string()
         };
         assert_eq!(text("", None), "pattern must be a non-empty string");
-        assert_eq!(text(" \t\n", Some("")), "pattern must be a non-empty string");
-        assert_eq!(text("a", Some("")), "path must be a non-empty string when given");
-        assert_eq!(text("a", Some("  ")), "path must be a non-empty string when given");
+        assert_eq!(
+            text(" \t\n", Some("")),
+            "pattern must be a non-empty string"
+        );
+        assert_eq!(
+            text("a", Some("")),
+            "path must be a non-empty string when given"
+        );
+        assert_eq!(
+            text("a", Some("  ")),
+            "path must be a non-empty string when given"
+        );
         assert_eq!(GlobRequest::new("a", None).unwrap().path(), None);
     }
 }

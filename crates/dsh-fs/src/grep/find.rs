@@ -136,10 +136,7 @@ impl Search<'_> {
             Err(Stop::Aborted) => Err(SearchError::aborted()),
             Err(Stop::Unreadable(error)) => Ok(Some(error)),
             Err(Stop::LongLine) => {
-                let text = format!(
-                    "cannot search \"{}\": a line is too long",
-                    target.display()
-                );
+                let text = format!("cannot search \"{}\": a line is too long", target.display());
                 Ok(Some(FsError::new(FsErrorCode::TooLarge, text)))
             }
         }

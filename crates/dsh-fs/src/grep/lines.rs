@@ -15,6 +15,13 @@ const NOT_TEXT: &str = "(line is not valid UTF-8)";
 /// memory as a whole.
 const MAX_LINE_BYTES: usize = 32 * 1024 * 1024;
 
+/// The largest compiled expression, in bytes. Compiling takes time that no signal can interrupt.
+const MAX_COMPILED_BYTES: usize = 10 * 1024 * 1024;
+
+/// The memory that an expression may use for its states while it searches, in bytes. With less it is
+/// slower and finds the same.
+const MAX_STATE_BYTES: usize = 32 * 1024 * 1024;
+
 /// Finds lines by a regular expression, with the defaults of `ripgrep`.
 #[derive(Debug)]
 pub(super) struct LineFinder {
@@ -45,6 +52,8 @@ impl LineFinder {
             .line_terminator(Some(b'\n'))
             .dot_matches_new_line(false)
             .ban_byte(Some(0))
+            .size_limit(MAX_COMPILED_BYTES)
+            .dfa_size_limit(MAX_STATE_BYTES)
             .build(pattern)
             .map_err(|error| {
                 SearchError::invalid_pattern(format!("invalid regular expression: {error}"))
@@ -59,8 +68,8 @@ impl LineFinder {
 
     /// Hands every matching line to `keep`, with its number and without its end, until that says no.
     ///
-    /// A NUL ends the file: what comes after it is not text (as `ripgrep` does for files that it
-    /// finds by itself). Text in UTF-16 with a byte-order mark is converted.
+    /// A NUL ends the search of a file, as `ripgrep` does it for files that it finds by itself: the
+    /// piece that holds the NUL, of 64 KiB or more, is not looked into any more. Text in UTF-16 with a byte-order mark is converted.
     pub(super) fn search(
         &mut self,
         file: OpenedFile,
@@ -155,10 +164,23 @@ mod tests {
 
     #[test]
     fn f133_what_is_no_regular_expression_is_refused() {
-        for pattern in ["(", "a{2,1}", "[z-a]", "\\", "(?P<n", "a\\nb", "(a{1000}){1000}{1000}"] {
+        for pattern in [
+            "(",
+            "a{2,1}",
+            "[z-a]",
+            "\\",
+            "(?P<n",
+            "a\\nb",
+            "(a{1000}){1000}{1000}",
+        ] {
             let error = LineFinder::new(pattern).unwrap_err();
             assert_eq!(error.code(), "SEARCH_INVALID_PATTERN", "{pattern}");
-            assert!(error.to_string().starts_with("invalid regular expression: "), "{error}");
+            assert!(
+                error
+                    .to_string()
+                    .starts_with("invalid regular expression: "),
+                "{error}"
+            );
         }
         let error = LineFinder::new(&"a".repeat(70_000)).unwrap_err();
         assert_eq!(error.to_string(), "pattern is longer than 65536 bytes");

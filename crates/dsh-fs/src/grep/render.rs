@@ -104,12 +104,18 @@ mod tests {
             "Found 1 match\n\na.rs\nLine 3: x"
         );
         assert_eq!(
-            text(&[shown("b", 1, "x"), shown("b", 2, ""), shown("a", 9, "z")], 3),
+            text(
+                &[shown("b", 1, "x"), shown("b", 2, ""), shown("a", 9, "z")],
+                3
+            ),
             "Found 3 matches\n\nb\nLine 1: x\nLine 2: \n\na\nLine 9: z"
         );
         // In the order in which files first occur, each once.
         assert_eq!(
-            text(&[shown("b", 1, "x"), shown("a", 1, "y"), shown("b", 2, "z")], 3),
+            text(
+                &[shown("b", 1, "x"), shown("a", 1, "y"), shown("b", 2, "z")],
+                3
+            ),
             "Found 3 matches\n\nb\nLine 1: x\nLine 2: z\n\na\nLine 1: y"
         );
     }

@@ -130,11 +130,20 @@ mod tests {
             let request = GrepRequest::new(pattern, path, include);
             request.unwrap_err().to_string()
         };
-        assert_eq!(text("", Some(""), None), "pattern must be a non-empty string");
-        assert_eq!(text("a", Some(" "), None), "path must be a non-empty string when given");
+        assert_eq!(
+            text("", Some(""), None),
+            "pattern must be a non-empty string"
+        );
+        assert_eq!(
+            text("a", Some(" "), None),
+            "path must be a non-empty string when given"
+        );
         let include = |include| text("a", None, Some(include));
         assert_eq!(include(""), "include must be a non-empty string when given");
-        assert_eq!(include(" "), "include must be a non-empty string when given");
+        assert_eq!(
+            include(" "),
+            "include must be a non-empty string when given"
+        );
         assert_eq!(
             include("!*.ts"),
             "include must be a glob of files to search, it must not start with \"!\""

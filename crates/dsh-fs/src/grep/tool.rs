@@ -139,7 +139,12 @@ fn matches(
         .and_then(ValueRef::as_array)
         .ok_or_else(|| ToolError::new("a result of `grep` has matches"))?;
     Ok(matches.iter().map(|found| {
-        let text = |name| found.get(name).and_then(ValueRef::as_str).unwrap_or_default();
+        let text = |name| {
+            found
+                .get(name)
+                .and_then(ValueRef::as_str)
+                .unwrap_or_default()
+        };
         let number = found.get("lineNumber").and_then(ValueRef::as_u64);
         Shown {
             path: text("path"),
@@ -170,8 +175,7 @@ pub(crate) fn rendered(
 pub(crate) fn complete_text(value: ValueRef<'_>, config: &SearchConfig) -> Option<String> {
     let all = matches(value).ok()?;
     let total = all.len();
-    (total as u64 > config.max_matches())
-        .then(|| render(all, total, u64::MAX, Rest::Lost) + "\n")
+    (total as u64 > config.max_matches()).then(|| render(all, total, u64::MAX, Rest::Lost) + "\n")
 }
 
 /// The data of the card: matches by file, lines cut as in the text, files left out at the end until

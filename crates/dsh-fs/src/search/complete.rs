@@ -111,8 +111,8 @@ pub fn keep_complete_results(
             if !is_untouched || execution.parent().is_some() {
                 return Ok(decision);
             }
-            let Some(text) = blocking::unblock(move || kept(&*store, &config, &execution, &outcome))
-                .await
+            let Some(text) =
+                blocking::unblock(move || kept(&*store, &config, &execution, &outcome)).await
             else {
                 return Ok(decision);
             };

@@ -8,8 +8,8 @@
 //! - `config`: the limits (F132);
 //! - `error`: the failures and their codes (F133);
 //! - `place`: from the `path` argument to where a search starts (F131);
-//! - `walk`: the files of a tree, one after the other, in byte order; `pattern` and `rules` say
-//!   which of them count;
+//! - `walk`: the files of a tree, one after the other, in byte order; `level` lists one directory,
+//!   `pattern` and `rules` say which entries count;
 //! - `skipped`: what could not be looked at, so that a result never looks complete when it is not;
 //! - `worker`: the search on a thread of its own, and its end when nobody waits any more;
 //! - `view`: cards (F135);
@@ -18,6 +18,7 @@
 mod complete;
 mod config;
 mod error;
+mod level;
 mod pattern;
 mod place;
 mod rules;

@@ -25,7 +25,10 @@ pub(crate) fn check_text(what: &str, pattern: &str) -> Result<(), SearchError> {
 pub(crate) fn only(what: &str, glob: &str) -> Result<Override, SearchError> {
     check_text(what, glob)?;
     let invalid = |error: ignore::Error| {
-        SearchError::invalid_pattern(format!("{what} \"{glob}\" is not a glob: {}", reason(&error)))
+        SearchError::invalid_pattern(format!(
+            "{what} \"{glob}\" is not a glob: {}",
+            reason(&error)
+        ))
     };
     // A line of an ignore file that begins with `#` is a comment; a pattern is data (F130).
     let line = match glob.strip_prefix('#') {
@@ -56,7 +59,10 @@ mod tests {
     use super::*;
 
     fn matches(glob: &str, path: &str) -> bool {
-        only("pattern", glob).unwrap().matched(path, false).is_whitelist()
+        only("pattern", glob)
+            .unwrap()
+            .matched(path, false)
+            .is_whitelist()
     }
 
     #[test]
@@ -89,8 +95,14 @@ mod tests {
     #[test]
     fn f133_what_is_no_glob_is_refused() {
         for (glob, text) in [
-            ("[a", "pattern \"[a\" is not a glob: unclosed character class; missing ']'"),
-            ("{a", "pattern \"{a\" is not a glob: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)"),
+            (
+                "[a",
+                "pattern \"[a\" is not a glob: unclosed character class; missing ']'",
+            ),
+            (
+                "{a",
+                "pattern \"{a\" is not a glob: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)",
+            ),
             ("/", "pattern \"/\" is not a glob: it names no file"),
             ("!", "pattern \"!\" is not a glob: it names no file"),
         ] {

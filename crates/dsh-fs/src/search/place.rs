@@ -98,13 +98,12 @@ mod tests {
         let workspace = workspace.with_read_root(base.join("spill")).unwrap();
         let name = |path: &str| {
             let place = Place::find(&workspace, Some(path), &never);
-            place.map(|place| place.name()).map_err(|error| error.code())
+            place
+                .map(|place| place.name())
+                .map_err(|error| error.code())
         };
         let absolute = |path: &str| base.join(path).to_str().unwrap().to_owned();
-        assert_eq!(
-            Place::find(&workspace, None, &never).unwrap().name(),
-            "."
-        );
+        assert_eq!(Place::find(&workspace, None, &never).unwrap().name(), ".");
         for (path, wanted) in [
             (".", "."),
             ("./a/", "a"),

@@ -69,7 +69,11 @@ fn is_consistent(view: &SearchView) -> bool {
             ..
         } => (paths.len() as u64, *truncated, *total),
     };
-    if truncated { kept < total } else { kept == total }
+    if truncated {
+        kept < total
+    } else {
+        kept == total
+    }
 }
 
 #[cfg(test)]
@@ -94,14 +98,38 @@ mod tests {
             serde_json::from_str::<SearchView>(json).is_ok_and(|view| is_consistent(&view))
         };
         for (json, wanted) in [
-            (r#"{"shape":"paths","paths":[],"truncated":false,"total":0}"#, true),
-            (r#"{"shape":"paths","paths":["a"],"truncated":false,"total":1}"#, true),
-            (r#"{"shape":"paths","paths":["a"],"truncated":true,"total":2}"#, true),
-            (r#"{"shape":"paths","paths":["a"],"truncated":true,"total":1}"#, false),
-            (r#"{"shape":"paths","paths":["a"],"truncated":false,"total":2}"#, false),
-            (r#"{"shape":"paths","paths":["a"],"truncated":false,"total":-1}"#, false),
-            (r#"{"shape":"paths","paths":"a","truncated":false,"total":1}"#, false),
-            (r#"{"shape":"other","paths":[],"truncated":false,"total":0}"#, false),
+            (
+                r#"{"shape":"paths","paths":[],"truncated":false,"total":0}"#,
+                true,
+            ),
+            (
+                r#"{"shape":"paths","paths":["a"],"truncated":false,"total":1}"#,
+                true,
+            ),
+            (
+                r#"{"shape":"paths","paths":["a"],"truncated":true,"total":2}"#,
+                true,
+            ),
+            (
+                r#"{"shape":"paths","paths":["a"],"truncated":true,"total":1}"#,
+                false,
+            ),
+            (
+                r#"{"shape":"paths","paths":["a"],"truncated":false,"total":2}"#,
+                false,
+            ),
+            (
+                r#"{"shape":"paths","paths":["a"],"truncated":false,"total":-1}"#,
+                false,
+            ),
+            (
+                r#"{"shape":"paths","paths":"a","truncated":false,"total":1}"#,
+                false,
+            ),
+            (
+                r#"{"shape":"other","paths":[],"truncated":false,"total":0}"#,
+                false,
+            ),
             (r#"{"paths":[],"truncated":false,"total":0}"#, false),
             (
                 r#"{"shape":"matches","files":[{"path":"a","matches":[{"lineNumber":1,"line":""}]}],"truncated":false,"total":1}"#,

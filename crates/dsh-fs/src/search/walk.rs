@@ -9,10 +9,11 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dsh_workspace::{DirectoryEntry, FileType, Interrupt, Target, Workspace};
+use dsh_workspace::{FileType, Interrupt, Target, Workspace};
 use ignore::overrides::Override;
 
 use super::error::SearchError;
+use super::level::{self, Entry};
 use super::place::Place;
 use super::rules::{self, Rules, Sources, Verdict};
 use super::skipped::Skipped;
@@ -53,7 +54,7 @@ pub(crate) struct Walk<'a> {
 
 /// A directory whose entries are being visited.
 struct Level {
-    entries: std::vec::IntoIter<DirectoryEntry>,
+    entries: std::vec::IntoIter<Entry>,
     /// Its path below its root.
     relative: PathBuf,
     shown: PathBuf,
@@ -83,8 +84,7 @@ impl<'a> Walk<'a> {
                 Rules::above(workspace, &place.target, &mut walk.skipped, interrupt)?
             }
         };
-        let entries = workspace
-            .list_dir(&place.target, interrupt)
+        let entries = level::list(workspace, &place.target, &mut walk.skipped, interrupt)
             .map_err(SearchError::at_start)?;
         let (relative, shown) = (place.target.relative().to_owned(), place.shown.clone());
         walk.enter(entries, relative, shown, rules)?;
@@ -107,7 +107,7 @@ impl<'a> Walk<'a> {
                 self.levels.pop();
                 continue;
             };
-            let kind = entry.metadata().file_type();
+            let kind = entry.kind;
             let is_directory = match kind {
                 FileType::File => false,
                 FileType::Directory => true,
@@ -115,13 +115,13 @@ impl<'a> Walk<'a> {
             };
             // An entry is listed with what its link leads to. Links are not followed, so that no
             // file is seen twice and no walk is endless.
-            let target = entry.target();
-            let is_itself = target.relative().file_name() == Some(entry.name())
+            let target = &entry.target;
+            let is_itself = target.relative().file_name() == Some(&entry.name)
                 && target.relative().parent() == Some(&level.relative);
             if !is_itself {
                 continue;
             }
-            let shown = level.shown.join(entry.name());
+            let shown = level.shown.join(&entry.name);
             let rules = level.rules.as_deref();
             if !counts(self.selection, &shown, &entry, is_directory, rules) {
                 continue;
@@ -151,7 +151,7 @@ impl<'a> Walk<'a> {
             self.skipped.add(|| "a path is too long".to_owned());
             return Ok(());
         }
-        match self.workspace.list_dir(&target, self.interrupt) {
+        match level::list(self.workspace, &target, &mut self.skipped, self.interrupt) {
             Ok(entries) => self.enter(entries, target.relative().to_owned(), shown, rules),
             Err(error) if error.is_aborted() => Err(SearchError::aborted()),
             // Gone, or something else by now.
@@ -165,7 +165,7 @@ impl<'a> Walk<'a> {
 
     fn enter(
         &mut self,
-        entries: Vec<DirectoryEntry>,
+        entries: Vec<Entry>,
         relative: PathBuf,
         shown: PathBuf,
         above: Option<Arc<Rules>>,
@@ -195,19 +195,20 @@ impl<'a> Walk<'a> {
     }
 
     /// The ignore files among the entries of a directory.
-    fn sources(&self, entries: &[DirectoryEntry]) -> Result<Sources, SearchError> {
+    fn sources(&self, entries: &[Entry]) -> Result<Sources, SearchError> {
         let entry = |name: &str| {
-            let found = entries.binary_search_by(|entry| entry.name().cmp(OsStr::new(name)));
+            let found =
+                entries.binary_search_by(|entry| entry.name.as_os_str().cmp(OsStr::new(name)));
             found.ok().and_then(|index| entries.get(index))
         };
         let file = |name: &str| {
-            let found = entry(name).filter(|e| e.metadata().file_type() == FileType::File);
-            found.map(|entry| entry.target().clone())
+            let found = entry(name).filter(|e| e.kind == FileType::File);
+            found.map(|entry| entry.target.clone())
         };
-        let git = entry(".git").filter(|e| e.metadata().file_type() != FileType::Other);
+        let git = entry(".git").filter(|e| e.kind != FileType::Other);
         let exclude = match git {
-            Some(git) if git.metadata().file_type() == FileType::Directory => {
-                rules::excludes(self.workspace, git.target(), self.interrupt)?
+            Some(git) if git.kind == FileType::Directory => {
+                rules::excludes(self.workspace, &git.target, self.interrupt)?
             }
             _ => None,
         };
@@ -225,12 +226,12 @@ impl<'a> Walk<'a> {
 fn counts(
     selection: &Selection,
     shown: &Path,
-    entry: &DirectoryEntry,
+    entry: &Entry,
     is_directory: bool,
     rules: Option<&Rules>,
 ) -> bool {
     let only = match selection {
-        Selection::All(_) if is_version_control(entry.name()) => return false,
+        Selection::All(_) if is_version_control(&entry.name) => return false,
         Selection::All(only) | Selection::Visible(only) => only,
     };
     match Verdict::from(only.matched(shown, is_directory)) {
@@ -241,11 +242,11 @@ fn counts(
     if matches!(selection, Selection::All(_)) {
         return true;
     }
-    let relative = entry.target().relative();
+    let relative = entry.target.relative();
     match rules.map_or(Verdict::None, |rules| rules.verdict(relative, is_directory)) {
         Verdict::Ignored => false,
         Verdict::Kept => true,
-        Verdict::None => !entry.name().as_encoded_bytes().starts_with(b"."),
+        Verdict::None => !&entry.name.as_encoded_bytes().starts_with(b"."),
     }
 }
 

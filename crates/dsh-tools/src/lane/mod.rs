@@ -14,6 +14,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use dsh_schema::{Document, DocumentError};
 use event_listener::Event;
 use futures_channel::oneshot;
 use futures_util::StreamExt;
@@ -23,7 +24,10 @@ use parking_lot::Mutex;
 pub use planner::{Overlap, Planner, Step};
 
 use crate::pipeline::{Dispatched, Drained};
-use crate::{BoxFuture, Call, Execution, Reason, Settled, Signal, ToolError, Tools};
+use crate::{
+    Access, Arguments, BoxFuture, Call, Execution, ExecutionMode, Reason, Settled, Signal,
+    ToolError, Tools,
+};
 
 /// How a lane runs its calls.
 #[derive(Clone, Debug)]
@@ -234,10 +238,33 @@ impl Tools {
 
 type Bodies = FuturesUnordered<BoxFuture<'static, (usize, Dispatched)>>;
 
+/// A call that has not started. It may be classified many times, and its text is parsed for that at most once.
+struct Waiting {
+    call: Call,
+    parsed: Option<Result<Document, DocumentError>>,
+}
+
+impl Waiting {
+    fn new(call: Call) -> Self {
+        Self { call, parsed: None }
+    }
+
+    fn classify(&mut self, tools: &Tools) -> (ExecutionMode, Option<Vec<Access>>) {
+        let Self { call, parsed } = self;
+        tools.classify(call, || match &call.arguments {
+            Arguments::Document(document) => Some(document),
+            text => parsed
+                .get_or_insert_with(|| text.clone().materialise())
+                .as_ref()
+                .ok(),
+        })
+    }
+}
+
 /// What the lane knows of its calls, besides the plan.
 struct Board {
     planner: Planner,
-    waiting: HashMap<usize, Call>,
+    waiting: HashMap<usize, Waiting>,
     replies: HashMap<usize, oneshot::Sender<Settled>>,
     bodies: Bodies,
     ready: HashMap<usize, Dispatched>,
@@ -280,7 +307,7 @@ async fn run<E: LaneEvents>(
             let mut queue = shared.queue.lock();
             while let Some((call, reply)) = queue.calls.pop_front() {
                 let number = board.planner.submit();
-                board.waiting.insert(number, call);
+                board.waiting.insert(number, Waiting::new(call));
                 board.replies.insert(number, reply);
             }
             (queue.closed, queue.abandoned)
@@ -289,14 +316,14 @@ async fn run<E: LaneEvents>(
         if stopping {
             board.planner.stop();
         }
-        let waiting = &board.waiting;
-        let step = board.planner.next(|call| match waiting.get(&call) {
-            Some(call) => tools.classify(call),
-            None => (crate::ExecutionMode::Exclusive, None),
+        let waiting = &mut board.waiting;
+        let step = board.planner.next(|call| match waiting.get_mut(&call) {
+            Some(waiting) => waiting.classify(&tools),
+            None => (ExecutionMode::Exclusive, None),
         });
         match step {
             Step::Start(number) => {
-                let Some(call) = board.waiting.remove(&number) else {
+                let Some(Waiting { mut call, parsed }) = board.waiting.remove(&number) else {
                     continue;
                 };
                 if let Err(error) =
@@ -306,6 +333,10 @@ async fn run<E: LaneEvents>(
                     board.replies.remove(&number);
                     board.planner.settled(number);
                     continue;
+                }
+                // A log has seen the call as it was submitted; from here on it need not be parsed again.
+                if let Some(Ok(document)) = parsed {
+                    call.arguments = Arguments::Document(document);
                 }
                 let entered = tools.enter(call);
                 // In the list before policy begins: whoever drops the lane cancels a call that waits for its approval too.
@@ -364,7 +395,7 @@ async fn run<E: LaneEvents>(
         queue.closed = true;
         while let Some((call, reply)) = queue.calls.pop_front() {
             let number = board.planner.submit();
-            board.waiting.insert(number, call);
+            board.waiting.insert(number, Waiting::new(call));
             board.replies.insert(number, reply);
         }
     }
@@ -373,7 +404,7 @@ async fn run<E: LaneEvents>(
     }
     if config.unstarted == Unstarted::Abort {
         for number in board.planner.unstarted() {
-            let Some(mut call) = board.waiting.remove(&number) else {
+            let Some(Waiting { mut call, .. }) = board.waiting.remove(&number) else {
                 continue;
             };
             let (canceller, signal) = Signal::following(std::slice::from_ref(&call.signal));

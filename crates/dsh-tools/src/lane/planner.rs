@@ -115,7 +115,8 @@ impl Planner {
                 Step::Wait
             };
         }
-        if self.slots.iter().any(|slot| slot.exclusive) {
+        // Whatever the next call is, it cannot start now, so it is not asked about.
+        if self.running >= self.cap || self.slots.iter().any(|slot| slot.exclusive) {
             return Step::Wait;
         }
         let (mode, access) = classify(next);
@@ -124,7 +125,6 @@ impl Planner {
         let exclusive = !parallel && (self.overlap != Overlap::ByAccess || access.is_none());
         let alone = self.slots.is_empty();
         let fits = !exclusive
-            && self.running < self.cap
             && self
                 .slots
                 .iter()

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use dsh_context::{Fiber, Scope};
+use dsh_schema::Document;
 use event_listener::Event;
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -77,6 +78,7 @@ impl Registry {
         Writing {
             registry: self,
             tables: self.tables.write(),
+            stale: view::Stale::default(),
         }
     }
 
@@ -95,6 +97,8 @@ impl Registry {
 pub(crate) struct Writing<'a> {
     registry: &'a Registry,
     tables: RwLockWriteGuard<'a, Tables>,
+    /// Views that the change made wrong, dropped after the lock, since they may be the last to hold a tool.
+    stale: view::Stale,
 }
 
 impl Deref for Writing<'_> {
@@ -126,9 +130,11 @@ impl Drop for Writing<'_> {
             |bits, (listens, bit)| if listens { bits | bit } else { bits },
         );
         self.registry.stages.store(stages, Ordering::Release);
-        self.registry
-            .version
-            .store(tables.version, Ordering::Release);
+        let before = self.registry.version.swap(tables.version, Ordering::AcqRel);
+        if before != tables.version {
+            // Now, not on the next read: a tool that is gone must not live on in a view that nobody reads (T141).
+            self.stale = self.registry.views.outdated();
+        }
     }
 }
 
@@ -220,29 +226,31 @@ impl Tools {
     /// Whether a call may overlap with others, by the definition that is visible now (T307, T308, T315).
     #[must_use]
     pub fn execution_mode(&self, call: &Call) -> ExecutionMode {
-        self.classify(call).0
+        let mut parsed = None;
+        self.classify(call, || match &call.arguments {
+            Arguments::Document(document) => Some(document),
+            text => Some(parsed.insert(text.clone().materialise().ok()?)),
+        })
+        .0
     }
 
-    /// As [`execution_mode`](Tools::execution_mode), with what the call declares to touch.
-    pub(crate) fn classify(&self, call: &Call) -> (ExecutionMode, Option<Vec<crate::Access>>) {
+    /// As [`execution_mode`](Tools::execution_mode), with what the call declares to touch. The arguments are asked for
+    /// only if the tool looks at them.
+    pub(crate) fn classify<'a>(
+        &self,
+        call: &Call,
+        arguments: impl FnOnce() -> Option<&'a Document>,
+    ) -> (ExecutionMode, Option<Vec<crate::Access>>) {
         let lookup = self
             .0
             .read()
             .resolve(&call.name, call.agent.as_ref(), self.0.config.mode);
         let tool = match lookup.tool {
-            Some(tool) if !lookup.collapses(&call.name, call.parent) => tool,
+            Some(tool) if tool.says_overlap() && !lookup.collapses(&call.name, call.parent) => tool,
             _ => return (ExecutionMode::Exclusive, None),
         };
-        let parsed;
-        let arguments = match &call.arguments {
-            Arguments::Document(document) => document,
-            Arguments::Text(_) => match call.arguments.clone().materialise() {
-                Ok(document) => {
-                    parsed = document;
-                    &parsed
-                }
-                Err(_) => return (ExecutionMode::Exclusive, None),
-            },
+        let Some(arguments) = arguments() else {
+            return (ExecutionMode::Exclusive, None);
         };
         let mode = if tool.is_concurrency_safe(arguments) {
             ExecutionMode::Parallel

@@ -155,48 +155,57 @@ impl fmt::Debug for View {
 /// How many views are kept.
 const FULL: usize = 8192;
 
-/// The views of one version of the registry. They are made anew after a change, on the first read.
+/// The views of the registry as it is. A change throws them away; they are made anew on the first read after it.
 #[derive(Default)]
 pub(super) struct Views(Mutex<Cache>);
 
+type Cache = HashMap<Option<ScopeId>, Arc<View>>;
+
+/// Views on their way out. They may be the last to hold a tool, whose destructor is the user's: never dropped under a
+/// lock.
 #[derive(Default)]
-struct Cache {
-    version: u64,
-    views: HashMap<Option<ScopeId>, Arc<View>>,
+pub(super) struct Stale(Option<Cache>);
+
+impl Drop for Stale {
+    fn drop(&mut self) {
+        if let Some(views) = self.0.take() {
+            crate::contain::discard(views);
+        }
+    }
 }
 
 impl Views {
     pub(super) fn of(&self, registry: &Registry, scope: Option<&Scope>) -> Arc<View> {
         let key = scope.map(Scope::id);
-        // Values of the user's are never dropped under the lock: a stale cache is moved out first.
-        let mut stale = HashMap::new();
-        let cached = {
-            let tables = registry.read();
-            let mut cache = self.0.lock();
-            // Scopes come and go without a change; a cache that is full starts over.
-            if cache.version != tables.version || cache.views.len() >= FULL {
-                cache.version = tables.version;
-                std::mem::swap(&mut stale, &mut cache.views);
-            }
-            match cache.views.get(&key) {
-                Some(view) => view.clone(),
-                None => {
-                    let mode = tables.mode(scope).unwrap_or(registry.config.mode);
-                    let view = Arc::new(View {
-                        mode,
-                        tools: tables.visible(scope),
-                        transport: tables.transport(mode),
-                        schemas: OnceLock::new(),
-                        wire: OnceLock::new(),
-                        typescript: OnceLock::new(),
-                        python: OnceLock::new(),
-                    });
-                    cache.views.insert(key, view.clone());
-                    view
-                }
-            }
-        };
-        crate::contain::discard(stale);
-        cached
+        // Before the locks, so that it is dropped after them.
+        let mut stale = Stale::default();
+        // The tables cannot change while they are read, so what is cached is of their version.
+        let tables = registry.read();
+        let mut cache = self.0.lock();
+        if let Some(view) = cache.get(&key) {
+            return view.clone();
+        }
+        // Scopes come and go without a change; a cache that is full starts over.
+        if cache.len() >= FULL {
+            stale.0 = Some(std::mem::take(&mut *cache));
+        }
+        let mode = tables.mode(scope).unwrap_or(registry.config.mode);
+        let view = Arc::new(View {
+            mode,
+            tools: tables.visible(scope),
+            transport: tables.transport(mode),
+            schemas: OnceLock::new(),
+            wire: OnceLock::new(),
+            typescript: OnceLock::new(),
+            python: OnceLock::new(),
+        });
+        cache.insert(key, view.clone());
+        view
+    }
+
+    /// Takes all views out, for a change that makes them wrong.
+    pub(super) fn outdated(&self) -> Stale {
+        let mut cache = self.0.lock();
+        Stale((!cache.is_empty()).then(|| std::mem::take(&mut *cache)))
     }
 }

@@ -25,7 +25,7 @@ use crate::{Content, DurableResult, Execution, Outcome, RegistryError, RunContex
 #[derive(Clone, Copy, Debug)]
 pub enum Undeclared {}
 
-type Decode<A> = Arc<dyn Fn(&Document) -> Result<A, Vec<String>> + Send + Sync>;
+type Decode<A> = Arc<dyn Fn(ValueRef<'_>) -> Result<A, Vec<String>> + Send + Sync>;
 type Encode<O> = fn(O) -> BodyValue;
 
 /// A tool in the making: arguments first, then the output, then whatever else, then [`run`](ToolBuilder::run).
@@ -251,8 +251,7 @@ impl<O> ToolBuilder<Undeclared, O> {
         match ArgumentsContract::of::<A>() {
             Ok(contract) => {
                 let shared = contract.clone();
-                let decode: Decode<A> =
-                    Arc::new(move |document| shared.decode::<A>(document.root()));
+                let decode: Decode<A> = Arc::new(move |arguments| shared.decode::<A>(arguments));
                 self.with_arguments(Ok(ArgumentContract::Typed(contract)), Some(decode))
             }
             Err(error) => self.with_arguments(Err(error), None),
@@ -282,7 +281,7 @@ impl<O> ToolBuilder<Undeclared, O> {
 }
 
 fn as_document() -> Decode<Document> {
-    Arc::new(|document| Ok(document.clone()))
+    Arc::new(|arguments| Ok(arguments.to_document()))
 }
 
 impl<A> ToolBuilder<A, Undeclared> {
@@ -325,7 +324,7 @@ impl<A: DeserializeOwned + 'static, O> ToolBuilder<A, O> {
     {
         if let Some(decode) = self.decode.clone() {
             self.classify = Some(Box::new(move |arguments| {
-                decode(&arguments.to_document()).is_ok_and(|arguments| classify(&arguments))
+                decode(arguments).is_ok_and(|arguments| classify(&arguments))
             }));
         }
         self
@@ -339,9 +338,9 @@ impl<A: DeserializeOwned + 'static, O> ToolBuilder<A, O> {
     {
         if let Some(decode) = self.decode.clone() {
             self.access = Some(Box::new(move |arguments| {
-                decode(&arguments.to_document())
-                    .map(|arguments| access(&arguments).into_iter().collect())
-                    .unwrap_or_default()
+                // Arguments that do not decode say nothing, which is not the same as touching nothing.
+                let arguments = decode(arguments).ok()?;
+                Some(access(&arguments).into_iter().collect())
             }));
         }
         self
@@ -355,7 +354,7 @@ impl<A: DeserializeOwned + 'static, O> ToolBuilder<A, O> {
     {
         if let Some(decode) = self.decode.clone() {
             self.present_call = Some(Box::new(move |arguments| {
-                present(&decode(&arguments.to_document()).ok()?).into()
+                present(&decode(arguments).ok()?).into()
             }));
         }
         self
@@ -369,7 +368,7 @@ impl<A: DeserializeOwned + 'static, O> ToolBuilder<A, O> {
     {
         if let Some(decode) = self.decode.clone() {
             self.present_result = Some(Box::new(move |arguments, result| {
-                present(&decode(&arguments.to_document()).ok()?, result).into()
+                present(&decode(arguments).ok()?, result).into()
             }));
         }
         self
@@ -416,7 +415,7 @@ fn typed<A, O: DeserializeOwned>(
     arguments: ValueRef<'_>,
     value: ValueRef<'_>,
 ) -> Result<(A, O), ToolError> {
-    let arguments = decode(&arguments.to_document()).map_err(ToolError::invalid_arguments)?;
+    let arguments = decode(arguments).map_err(ToolError::invalid_arguments)?;
     Ok((arguments, value.decode()?))
 }
 
@@ -459,7 +458,7 @@ impl<A: 'static, O: 'static> ToolBuilder<A, O> {
         }
         let body = move |cx: RunContext| -> BodyFuture {
             let arguments = match cx.execution().arguments() {
-                Some(document) => decode(document),
+                Some(document) => decode(document.root()),
                 None => Err(vec!["\"arguments\" must be an object".to_owned()]),
             };
             match arguments {

@@ -52,7 +52,7 @@ type Meta = Box<dyn Fn(ValueRef<'_>, ValueRef<'_>) -> Result<Document, MetaError
 type Finalize =
     Arc<dyn Fn(&Execution, &Outcome) -> Result<Option<Content>, ToolError> + Send + Sync>;
 type Classify = Box<dyn Fn(ValueRef<'_>) -> bool + Send + Sync>;
-type DeclareAccess = Box<dyn Fn(ValueRef<'_>) -> Vec<Access> + Send + Sync>;
+type DeclareAccess = Box<dyn Fn(ValueRef<'_>) -> Option<Vec<Access>> + Send + Sync>;
 type PresentCall = Box<dyn Fn(ValueRef<'_>) -> Option<CallView> + Send + Sync>;
 type PresentResult = Box<dyn Fn(ValueRef<'_>, &DurableResult) -> Option<ResultView> + Send + Sync>;
 
@@ -178,7 +178,7 @@ impl Tool {
     #[must_use]
     pub fn access(&self, arguments: &Document) -> Option<Vec<Access>> {
         let declare = self.0.access.as_ref()?;
-        self.softly(arguments, declare)
+        self.softly(arguments, declare).flatten()
     }
 
     /// Whether a call with these arguments may run beside any other call that says the same (T307–T312).
@@ -187,8 +187,12 @@ impl Tool {
         let Some(classify) = self.0.classify.as_ref() else {
             return false;
         };
-        self.softly(arguments, classify)
-            .unwrap_or(false)
+        self.softly(arguments, classify).unwrap_or(false)
+    }
+
+    /// Whether the tool says anything about running beside others; if not, its arguments need not be looked at.
+    pub(crate) fn says_overlap(&self) -> bool {
+        self.0.classify.is_some() || self.0.access.is_some()
     }
 
     /// Whether the tool has a card of its own for a call on its way; without one a generic card is right (T8, T405).
@@ -208,8 +212,7 @@ impl Tool {
     #[must_use]
     pub fn present_call(&self, arguments: &Document) -> Option<CallView> {
         let present = self.0.present_call.as_ref()?;
-        self.softly(arguments, present)
-            .flatten()
+        self.softly(arguments, present).flatten()
     }
 
     /// The card of a finished call, from logged data alone (T404).

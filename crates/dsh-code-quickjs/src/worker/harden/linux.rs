@@ -45,7 +45,9 @@ pub(super) fn apply(terms: &Terms) -> Vec<SandboxLayer> {
 
 fn grow_stack() {
     let now = getrlimit(Resource::Stack);
-    let wanted = now.maximum.map_or(STACK_BYTES, |hard| hard.min(STACK_BYTES));
+    let wanted = now
+        .maximum
+        .map_or(STACK_BYTES, |hard| hard.min(STACK_BYTES));
     if now.current.is_some_and(|soft| soft < wanted) {
         let _ = setrlimit(
             Resource::Stack,
@@ -72,8 +74,8 @@ fn close_others() -> Result<String, String> {
         // call ignores).
         #[expect(unsafe_code, reason = "an inherited descriptor has no owner to drop")]
         unsafe {
-            rustix::io::close(number);
-        }
+            libc::close(number);
+        };
     }
     Ok(String::new())
 }
@@ -106,7 +108,9 @@ fn rlimits(terms: &Terms) -> Result<String, String> {
         (Resource::Nproc, 0),
     ];
     for (resource, value) in limits {
-        let value = getrlimit(resource).maximum.map_or(value, |hard| hard.min(value));
+        let value = getrlimit(resource)
+            .maximum
+            .map_or(value, |hard| hard.min(value));
         let limit = Rlimit {
             current: Some(value),
             maximum: Some(value),
@@ -177,5 +181,11 @@ fn filter() -> Result<BpfProgram, seccompiler::BackendError> {
     }
     // An error instead of a kill: a denied call of the C library (a lookup of the time zone, say) is no attack.
     let refused = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-    SeccompFilter::new(rules.into_iter().collect(), refused, SeccompAction::Allow, arch)?.try_into()
+    SeccompFilter::new(
+        rules.into_iter().collect(),
+        refused,
+        SeccompAction::Allow,
+        arch,
+    )?
+    .try_into()
 }

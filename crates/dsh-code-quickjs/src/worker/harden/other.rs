@@ -6,8 +6,14 @@ use super::layer;
 use crate::start::Terms;
 
 pub(super) fn apply(_terms: &Terms) -> Vec<SandboxLayer> {
-    ["descriptors", "no-new-privs", "landlock", "rlimits", "seccomp"]
-        .into_iter()
-        .map(|name| layer(name, Err("only on Linux".to_owned())))
-        .collect()
+    [
+        "descriptors",
+        "no-new-privs",
+        "landlock",
+        "rlimits",
+        "seccomp",
+    ]
+    .into_iter()
+    .map(|name| layer(name, Err("only on Linux".to_owned())))
+    .collect()
 }
