@@ -1,5 +1,7 @@
 //! The stripper against programs nobody would write: deep nesting, long chains and random text.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use dsh_code_quickjs::strip::strip;
 use proptest::prelude::*;
 
@@ -59,7 +61,11 @@ fn hostile_nesting_is_a_diagnostic() {
     for &shape in SHAPES {
         let error = strip(&nested(shape, 30_000)).expect_err(shape.0);
         let message = &error.diagnostics()[0].message;
-        assert!(message.contains("nested too deeply"), "{}: {message}", shape.0);
+        assert!(
+            message.contains("nested too deeply"),
+            "{}: {message}",
+            shape.0
+        );
         // Unclosed, the brackets are as deep.
         strip(&shape.0.repeat(30_000)).expect_err(shape.0);
     }
@@ -72,12 +78,17 @@ fn every_shape_parses_up_to_the_limit() {
         // Some shapes open several levels at once, so this finds the deepest that is let through.
         let mut levels = 300;
         let is_too_deep = |levels| {
-            strip(&nested(shape, levels)).is_err_and(|error| error.to_string().contains("too deeply"))
+            strip(&nested(shape, levels))
+                .is_err_and(|error| error.to_string().contains("too deeply"))
         };
         while levels > 1 && is_too_deep(levels) {
             levels -= 1;
         }
-        assert!(levels >= 50, "{} is refused at {levels} levels already", shape.0);
+        assert!(
+            levels >= 50,
+            "{} is refused at {levels} levels already",
+            shape.0
+        );
     }
 }
 
@@ -117,7 +128,10 @@ fn the_message_says_where_and_what_to_do() {
          without modules: use the namespaces and globals that are in scope (line 3, column 1)"
     );
     let error = strip("return 1 }").unwrap_err();
-    assert_eq!(error.to_string(), "syntax error: unexpected token (line 1, column 10)");
+    assert_eq!(
+        error.to_string(),
+        "syntax error: unexpected token (line 1, column 10)"
+    );
 }
 
 #[test]
@@ -163,12 +177,89 @@ proptest! {
 
 fn token() -> impl Strategy<Value = &'static str> {
     proptest::sample::select(&[
-        "a", "b ", "1", "'s'", "`t`", "`${", "/r/", " ", "\n", "\r\n", "\u{2028}", ";", ",", ".", "?.",
-        "(", ")", "[", "]", "{", "}", "<", ">", "=", "=>", "!", "?", ":", "+", "-", "*", "**", "&&",
-        "??", "|", "&", "...", "@", "#a", "é", "😀", "//", "/*", "*/", " as ", " satisfies ", "type ",
-        "interface ", "declare ", "class ", "abstract ", "function ", "async ", "await ", "const ",
-        "let ", "return ", "readonly ", "private ", "static ", "get ", "enum ", "namespace ", "import ",
-        "export ", "new ", "typeof ", "keyof ", "this", "if ", "else ", "for ", "of ", "in ", "is ",
-        "implements ", "extends ", "override ", "global ", "module ", "\\u0061", "\\", "\0", "\u{FEFF}",
+        "a",
+        "b ",
+        "1",
+        "'s'",
+        "`t`",
+        "`${",
+        "/r/",
+        " ",
+        "\n",
+        "\r\n",
+        "\u{2028}",
+        ";",
+        ",",
+        ".",
+        "?.",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        "<",
+        ">",
+        "=",
+        "=>",
+        "!",
+        "?",
+        ":",
+        "+",
+        "-",
+        "*",
+        "**",
+        "&&",
+        "??",
+        "|",
+        "&",
+        "...",
+        "@",
+        "#a",
+        "é",
+        "😀",
+        "//",
+        "/*",
+        "*/",
+        " as ",
+        " satisfies ",
+        "type ",
+        "interface ",
+        "declare ",
+        "class ",
+        "abstract ",
+        "function ",
+        "async ",
+        "await ",
+        "const ",
+        "let ",
+        "return ",
+        "readonly ",
+        "private ",
+        "static ",
+        "get ",
+        "enum ",
+        "namespace ",
+        "import ",
+        "export ",
+        "new ",
+        "typeof ",
+        "keyof ",
+        "this",
+        "if ",
+        "else ",
+        "for ",
+        "of ",
+        "in ",
+        "is ",
+        "implements ",
+        "extends ",
+        "override ",
+        "global ",
+        "module ",
+        "\\u0061",
+        "\\",
+        "\0",
+        "\u{FEFF}",
     ])
 }

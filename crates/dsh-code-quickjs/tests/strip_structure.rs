@@ -2,6 +2,8 @@
 //! the tree of the input without its types. Checked for the corpus and for programs spliced together
 //! from pieces of it, which put every construct next to every other.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
@@ -71,7 +73,12 @@ impl<'a> Visit<'a> for Outline<'_> {
 
     fn visit_directive(&mut self, it: &Directive<'a>) {
         // `'a' as string` is a directive once it is `'a'`, which is as harmless as it was before.
-        let _ = write!(self.text, "(ExpressionStatement\n(StringLiteral({}){}\n))", it.directive, self.place(it.span.start));
+        let _ = write!(
+            self.text,
+            "(ExpressionStatement\n(StringLiteral({}){}\n))",
+            it.directive,
+            self.place(it.span.start)
+        );
     }
 
     fn visit_expression_statement(&mut self, it: &ExpressionStatement<'a>) {
@@ -85,7 +92,10 @@ impl<'a> Visit<'a> for Outline<'_> {
                     let raw = literal.raw.map_or("", |raw| raw.as_str());
                     let start = self.place(literal.span.start);
                     let inner = raw.get(1..raw.len() - 1).unwrap_or_default();
-                    let _ = write!(self.text, "(ExpressionStatement\n(StringLiteral({inner}){start}\n))");
+                    let _ = write!(
+                        self.text,
+                        "(ExpressionStatement\n(StringLiteral({inner}){start}\n))"
+                    );
                     return;
                 }
                 _ => return walk::walk_expression_statement(self, it),
@@ -96,7 +106,8 @@ impl<'a> Visit<'a> for Outline<'_> {
     fn visit_class_element(&mut self, element: &ClassElement<'a>) {
         let is_erased = match element {
             ClassElement::MethodDefinition(it) => {
-                it.value.body.is_none() || it.r#type == MethodDefinitionType::TSAbstractMethodDefinition
+                it.value.body.is_none()
+                    || it.r#type == MethodDefinitionType::TSAbstractMethodDefinition
             }
             ClassElement::PropertyDefinition(it) => {
                 it.declare || it.r#type == PropertyDefinitionType::TSAbstractPropertyDefinition
@@ -147,38 +158,55 @@ impl<'a> Visit<'a> for Outline<'_> {
 
 /// Nodes that stand around an expression and are erased, or that the repairs may add or move.
 fn is_wrapper(name: &str) -> bool {
-    ["TS", "FormalParameters", "ParenthesizedExpression"].iter().any(|it| name.starts_with(it))
+    ["TS", "FormalParameters", "ParenthesizedExpression"]
+        .iter()
+        .any(|it| name.starts_with(it))
 }
 
 /// The outline of a program, or nothing if it does not parse.
 fn outline(program: &str, source_type: SourceType) -> Option<String> {
     let allocator = Allocator::new();
     let parsed = Parser::new(&allocator, program, source_type.with_module(true))
-        .with_options(ParseOptions { allow_return_outside_function: true, ..ParseOptions::default() })
+        .with_options(ParseOptions {
+            allow_return_outside_function: true,
+            ..ParseOptions::default()
+        })
         .parse();
     let is_typescript = source_type.is_typescript();
     // Errors about types only are for the stripper to judge; JavaScript has to be without errors.
     if parsed.panicked || (!is_typescript && !parsed.diagnostics.is_empty()) {
         return None;
     }
-    let mut outline = Outline { program, text: String::new() };
+    let mut outline = Outline {
+        program,
+        text: String::new(),
+    };
     outline.visit_program(&parsed.program);
     Some(outline.text)
 }
 
 /// Whether the program was accepted, or what is wrong with what came out.
 fn check(program: &str) -> Result<bool, String> {
-    let Ok(output) = strip(program) else { return Ok(false) };
+    let Ok(output) = strip(program) else {
+        return Ok(false);
+    };
     let shown = || format!("{program}\n--- became\n{output}");
     let before = outline(program, SourceType::ts()).expect("an accepted program parses");
     let Some(after) = outline(&output, SourceType::mjs()) else {
         return Err(format!("not JavaScript:\n{}", shown()));
     };
     if before != after {
-        let difference = before.lines().zip(after.lines()).find(|(before, after)| before != after);
+        let difference = before
+            .lines()
+            .zip(after.lines())
+            .find(|(before, after)| before != after);
         return Err(format!("{difference:?}:\n{}", shown()));
     }
-    let lengths = |text: &str| text.split('\n').map(|it| it.chars().count()).collect::<Vec<_>>();
+    let lengths = |text: &str| {
+        text.split('\n')
+            .map(|it| it.chars().count())
+            .collect::<Vec<_>>()
+    };
     if lengths(program) != lengths(&output) {
         return Err(format!("something moved:\n{}", shown()));
     }
@@ -207,7 +235,10 @@ fn corpus() -> Vec<(String, String)> {
     rows.lines()
         .map(|line| {
             let row: Value = serde_json::from_str(line).unwrap();
-            (row["id"].as_str().unwrap().into(), row["source"].as_str().unwrap().into())
+            (
+                row["id"].as_str().unwrap().into(),
+                row["source"].as_str().unwrap().into(),
+            )
         })
         .collect()
 }
@@ -254,26 +285,83 @@ fn pieces(program: &str) -> Vec<&str> {
 
 #[test]
 fn mutated_programs_keep_their_tree() {
-    let sources: Vec<_> =
-        corpus().into_iter().filter(|(id, _)| !id.starts_with("operators/")).map(|(_, it)| it).collect();
-    let written = sources.iter().take(165).map(|source| pieces(source)).collect::<Vec<_>>();
+    let sources: Vec<_> = corpus()
+        .into_iter()
+        .filter(|(id, _)| !id.starts_with("operators/"))
+        .map(|(_, it)| it)
+        .collect();
+    let written = sources
+        .iter()
+        .take(165)
+        .map(|source| pieces(source))
+        .collect::<Vec<_>>();
     let replacements = [
-        "\n", " ", "", ";", "(", ")", "[", "]", "{", "}", "!", "?", " as any", " satisfies T", ": T",
-        "<T>", "<\nT\n>", "async ", "get ", "static ", "readonly ", "private ", "declare ", "abstract ",
-        "type T = 1\n", "interface I {}\n", "\n(1)", "\n[0]", "\n`t`", "=> ", "x", "return ", "/* c */",
-        "// c\n", ",", "=", "1", ": {\n a: 1\n}", " as {\n}", "await ", "new ", "?.", "...", "*", "-",
+        "\n",
+        " ",
+        "",
+        ";",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        "!",
+        "?",
+        " as any",
+        " satisfies T",
+        ": T",
+        "<T>",
+        "<\nT\n>",
+        "async ",
+        "get ",
+        "static ",
+        "readonly ",
+        "private ",
+        "declare ",
+        "abstract ",
+        "type T = 1\n",
+        "interface I {}\n",
+        "\n(1)",
+        "\n[0]",
+        "\n`t`",
+        "=> ",
+        "x",
+        "return ",
+        "/* c */",
+        "// c\n",
+        ",",
+        "=",
+        "1",
+        ": {\n a: 1\n}",
+        " as {\n}",
+        "await ",
+        "new ",
+        "?.",
+        "...",
+        "*",
+        "-",
     ];
     // For a long run, with a seed of its own: `DSH_STRIP_MUTATIONS=3000000 DSH_STRIP_SEED=7`.
-    let setting = |name| std::env::var(name).ok().and_then(|it| it.parse::<u64>().ok());
+    let setting = |name| {
+        std::env::var(name)
+            .ok()
+            .and_then(|it| it.parse::<u64>().ok())
+    };
     let rounds = setting("DSH_STRIP_MUTATIONS").unwrap_or(12_000);
-    let mut choices =
-        Choices(setting("DSH_STRIP_SEED").unwrap_or(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let mut choices = Choices(
+        setting("DSH_STRIP_SEED")
+            .unwrap_or(1)
+            .wrapping_mul(0x9E37_79B9_7F4A_7C15),
+    );
     let programs = (0..rounds).map(|_| {
         let mut program = written[choices.below(written.len())].clone();
         for _ in 0..=choices.below(3) {
             let at = choices.below(program.len() + 1);
             match choices.below(4) {
-                0 if at < program.len() => program[at] = replacements[choices.below(replacements.len())],
+                0 if at < program.len() => {
+                    program[at] = replacements[choices.below(replacements.len())]
+                }
                 1 if at < program.len() => {
                     program.remove(at);
                 }
@@ -289,5 +377,8 @@ fn mutated_programs_keep_their_tree() {
         program.concat()
     });
     let accepted = count_accepted(programs);
-    assert!(accepted > 1_000, "only {accepted} mutated programs were accepted");
+    assert!(
+        accepted > 1_000,
+        "only {accepted} mutated programs were accepted"
+    );
 }

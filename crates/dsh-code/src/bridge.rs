@@ -20,6 +20,7 @@ use std::task::{Context, Poll};
 use compact_str::CompactString;
 use dsh_context::Scope;
 use dsh_schema::Document;
+use dsh_session::{CodeDispatch, CodeDispatchStart};
 use dsh_tools::lane::{LaneConfig, LaneEvents, LaneHandle, Overlap, Unstarted};
 use dsh_tools::{
     Arguments, Call, CallId, ContextMessage, Host, Outcome, RUN_CODE, Reason, RunContext, Settled,
@@ -33,8 +34,8 @@ use crate::call_book::CallBook;
 use crate::dispatch::LogEntry;
 use crate::log_tasks::{self, LogTasks};
 use crate::{
-    Binding, BoxFuture, CodeDispatchSink, CodeRuntime, Dispatch, DispatchLog, DispatchLogNext,
-    DispatchStart, ErrorClass, Limits, LogSink, Namespace, RunRequest, RunResult, Signal, SubCall,
+    Binding, BoxFuture, CodeDispatchSink, CodeRuntime, DispatchLog, DispatchLogNext, ErrorClass,
+    Limits, LogSink, Namespace, RunRequest, RunResult, Signal, SubCall,
 };
 
 /// The global that a program calls tools by, and the class of failed calls (C117).
@@ -268,10 +269,10 @@ struct Clerk {
 }
 
 impl Clerk {
-    fn start(&self, id: &CallId, name: &str, arguments: Document) -> DispatchStart {
+    fn start(&self, id: &CallId, name: &str, arguments: Document) -> CodeDispatchStart {
         let outer = self.cx.execution();
-        DispatchStart {
-            root_call_id: outer.root_id().clone(),
+        CodeDispatchStart {
+            root_call_id: Some(outer.root_id().clone()),
             parent_call_id: outer.id().clone(),
             sub_call_id: id.clone(),
             name: name.into(),
@@ -286,8 +287,19 @@ impl Clerk {
         };
         let execution = settled.execution();
         let arguments = execution.arguments().cloned().unwrap_or_default();
-        let dispatch = Dispatch {
-            start: self.start(execution.id(), execution.name(), arguments),
+        let CodeDispatchStart {
+            root_call_id,
+            parent_call_id,
+            sub_call_id,
+            name,
+            arguments,
+        } = self.start(execution.id(), execution.name(), arguments);
+        let dispatch = CodeDispatch {
+            root_call_id,
+            parent_call_id,
+            sub_call_id,
+            name,
+            arguments,
             is_error: settled.is_error(),
             content: settled.content().clone(),
         };
@@ -297,8 +309,8 @@ impl Clerk {
         let log = DispatchLog {
             outer: self.cx.execution().clone(),
             agent: agent.clone(),
-            sub_call_id: dispatch.start.sub_call_id.clone(),
-            name: dispatch.start.name.clone(),
+            sub_call_id: dispatch.sub_call_id.clone(),
+            name: dispatch.name.clone(),
             is_error: dispatch.is_error,
             content: dispatch.content.clone(),
         };
@@ -309,7 +321,7 @@ impl Clerk {
             match next.run().await {
                 Ok(content) => dispatch.content = content,
                 Err(error) => tracing::warn!(
-                    call = %dispatch.start.sub_call_id,
+                    call = %dispatch.sub_call_id,
                     error = error.message(),
                     "a tools/code-dispatch-log listener failed; the content is logged as it is"
                 ),

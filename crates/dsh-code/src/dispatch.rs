@@ -6,39 +6,9 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use dsh_context::Scope;
-use dsh_schema::Document;
+use dsh_session::{Agents, CodeDispatch, CodeDispatchStart, SessionError};
 use dsh_tools::{BoxFuture, CallId, Content, Execution, ToolError};
 use futures_util::FutureExt;
-use serde::Serialize;
-
-/// `tool/code-dispatch-start`: a call of a program is about to enter policy (C152).
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DispatchStart {
-    /// The call that the model made, at the root of all.
-    pub root_call_id: CallId,
-    /// The `run_code` call that the program belongs to.
-    pub parent_call_id: CallId,
-    /// This call.
-    pub sub_call_id: CallId,
-    /// The tool.
-    pub name: CompactString,
-    /// The arguments.
-    pub arguments: Document,
-}
-
-/// `tool/code-dispatch`: a call of a program is over (C153).
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Dispatch {
-    /// What its start said.
-    #[serde(flatten)]
-    pub start: DispatchStart,
-    /// Whether it failed.
-    pub is_error: bool,
-    /// What a model would have read of it.
-    pub content: Content,
-}
 
 /// Keeps what programs call. Without an agent there is no log, and nobody is told (C119).
 ///
@@ -50,14 +20,40 @@ pub trait CodeDispatchSink: Send + Sync {
     /// # Errors
     ///
     /// The log cannot take it; the call does not start.
-    fn started(&self, agent: &Scope, start: &DispatchStart) -> Result<(), ToolError>;
+    fn started(&self, agent: &Scope, start: &CodeDispatchStart) -> Result<(), ToolError>;
 
     /// After the call is committed; once for each start.
     ///
     /// # Errors
     ///
     /// The log cannot take it.
-    fn settled(&self, agent: &Scope, dispatch: &Dispatch) -> Result<(), ToolError>;
+    fn settled(&self, agent: &Scope, dispatch: &CodeDispatch) -> Result<(), ToolError>;
+}
+
+/// Logs in the session of the agent on whose behalf the program runs, inside its open turn (C155). What runs for a scope
+/// without a session is not logged.
+impl CodeDispatchSink for Agents {
+    fn started(&self, agent: &Scope, start: &CodeDispatchStart) -> Result<(), ToolError> {
+        let agent = self.of(agent);
+        agent.map_or(Ok(()), |agent| {
+            appended(agent.session().append(start.clone()).map(drop))
+        })
+    }
+
+    fn settled(&self, agent: &Scope, dispatch: &CodeDispatch) -> Result<(), ToolError> {
+        let agent = self.of(agent);
+        agent.map_or(Ok(()), |agent| {
+            appended(agent.session().append(dispatch.clone()).map(drop))
+        })
+    }
+}
+
+/// The failure keeps the code of the log.
+fn appended(result: Result<(), SessionError>) -> Result<(), ToolError> {
+    result.map_err(|error| {
+        ToolError::coded("SessionError", error.code().to_owned(), error.to_string())
+            .with_source(error)
+    })
 }
 
 /// What a listener of `tools/code-dispatch-log` is told (C158).

@@ -46,7 +46,8 @@ mod transport;
 
 pub use binding::validate;
 pub use code_mode::{CodeConfig, CodeMode, Registration};
-pub use dispatch::{CodeDispatchSink, Dispatch, DispatchLog, DispatchLogNext, DispatchStart};
+pub use dispatch::{CodeDispatchSink, DispatchLog, DispatchLogNext};
+pub use dsh_session::{CodeDispatch, CodeDispatchStart};
 pub use envelope::{RunEnvelope, RunObserver, SubCall, SubCallOutcome};
 pub use error::CodeError;
 pub use language::Language;

@@ -955,9 +955,8 @@ fn a_commit_under_way_finishes() {
 fn calls_of_a_run_that_is_over_are_rejected() {
     let (canceller, signal) = Signal::pair();
     let world = World::bare(Mode::Code);
-    let cancel = canceller.clone();
     let late = move |program: FakeProgram| {
-        let cancel = cancel.clone();
+        let cancel = canceller.clone();
         async move {
             let running = program.call("hang", "{}");
             let queued = program.call("x", "{}");
@@ -1121,4 +1120,56 @@ fn the_worked_trace() {
         expected.extend(["start:k7:code:3", "settle:k7:code:3!"]);
     }
     assert_eq!(world.log.summary(), expected);
+}
+
+/// C155, D36: into the session of the agent, inside its open turn; without one the run fails and nothing runs.
+#[test]
+fn a_session_keeps_what_programs_call() {
+    use dsh_session::{Agent, Agents, Header, Order, Session, TurnEnding};
+
+    let host = Arc::new(dsh_testkit::FakeHost::new());
+    let agent = Agent::new(Session::new(Header::new("s1", &*host).unwrap(), host));
+    let agents = Agents::new();
+    agents.enter(&agent).unwrap();
+    let fiber = dsh_context::Fiber::root("test");
+    let tools = dsh_tools::Tools::new(dsh_tools::ToolsConfig {
+        mode: Mode::Code,
+        ..Default::default()
+    });
+    let prompt = dsh_prompt::Prompt::new(PromptConfig::default());
+    let config = CodeConfig {
+        sink: Some(Arc::new(agents)),
+        ..CodeConfig::default()
+    };
+    let code = dsh_code::CodeMode::mount(&fiber, &tools, &prompt, config).unwrap();
+    let runtime = FakeRuntime::new(|program| async move { Ok(all(&program, &["a", "a"]).await) });
+    code.mount_runtime(&fiber, Arc::new(runtime)).unwrap();
+    let (tool, probe) = MockTool::new("a").returns("1").build().unwrap();
+    tools.global(&fiber).register(tool).unwrap();
+    let run = |scope: &dsh_context::Scope| {
+        let call =
+            dsh_tools::Call::new("k7", "run_code", rig::ARGUMENTS, Signal::never()).agent(scope);
+        block_on(tools.execute(call))
+    };
+    let settled = run(agent.scope());
+    assert_eq!(
+        (settled.code(), probe.calls()),
+        (Some("SESSION_ORDER_VIOLATED"), 0)
+    );
+    agent.begin_turn().unwrap();
+    assert_eq!(returned(&run(agent.scope())), json!([1, 1]));
+    agent.end_turn(TurnEnding::Completed).unwrap();
+    let events = agent.session().events();
+    let kinds: Vec<_> = events.iter().map(|event| event.kind()).collect();
+    let (start, settle) = ("tool/code-dispatch-start", "tool/code-dispatch");
+    assert_eq!(
+        kinds,
+        ["turn/start", start, settle, start, settle, "turn/end"]
+    );
+    Order::check_all(&events).unwrap();
+    assert!(agent.session().history().is_empty(), "C157");
+    assert!(
+        !run(&dsh_context::Scope::new("nobody")).is_error(),
+        "a scope without a session is not logged"
+    );
 }

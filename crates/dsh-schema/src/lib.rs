@@ -10,6 +10,17 @@
 //! - [`typescript`] and [`python`]: declarations that a model reads.
 //!
 //! It knows nothing of tools, of asynchrony or of I/O.
+//!
+//! What holds:
+//!
+//! 1. No input makes it panic or overflow the stack: depth is checked before anything recursive sees a document, and
+//!    whatever recurses does so over schemas whose depth is bounded.
+//! 2. Every constraint of a schema that is accepted is enforced; one that is not enforced refuses the schema by name.
+//! 3. A verdict and the list of violations agree: a value is valid exactly if it has no violation.
+//! 4. The same input gives the same bytes, in declarations and in messages alike.
+//!
+//! Start reading at [`Document`] and [`Contract`]; `schema/verdict.rs` and `schema/violations.rs` are the two walks over a
+//! value, `foreign/mod.rs` the way into the `jsonschema` crate.
 
 mod contract;
 mod document;

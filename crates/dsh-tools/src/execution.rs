@@ -229,15 +229,20 @@ impl Execution {
             .unwrap_or_default()
     }
 
+    /// Whether the body has had its say.
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.0.sealed.load(Ordering::Acquire)
+    }
+
     pub(crate) fn defer(&self, message: ContextMessage) {
         let mut deferred = self.extra().deferred.lock();
-        if !self.0.sealed.load(Ordering::Acquire) {
+        if !self.is_sealed() {
             deferred.push(message);
         }
     }
 
     pub(crate) fn conclude(&self) {
-        if !self.0.sealed.load(Ordering::Acquire) {
+        if !self.is_sealed() {
             self.0.concluded.store(true, Ordering::Release);
         }
     }

@@ -116,9 +116,11 @@ impl RunContext {
         self.execution.conclude();
     }
 
-    /// Tells whoever watches how far the body is.
+    /// Tells whoever watches how far the body is. Nobody hears of it once the call is past its body (T211).
     pub fn progress(&self, progress: Progress) {
-        self.tools.publish_progress(&self.execution, &progress);
+        if !self.execution.is_sealed() {
+            self.tools.publish_progress(&self.execution, &progress);
+        }
     }
 
     /// A nested call: it inherits agent and root, follows this body's signal, and has this execution as its parent.

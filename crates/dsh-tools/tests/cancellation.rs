@@ -808,15 +808,21 @@ fn a_context_that_outlives_its_call_is_harmless() {
     let kept = Arc::new(std::sync::Mutex::new(None));
     let keep = kept.clone();
     rig.register(tool("t", move |_, cx| {
+        cx.progress(dsh_tools::Progress::message("in time"));
         *keep.lock().unwrap() = Some(cx);
         async move { Ok(Document::null()) }
     }));
     rig.register(named("other"));
+    let heard = rig.trace.clone();
+    rig.global()
+        .on_progress(move |_, progress| heard.note(progress.message.as_deref().unwrap_or_default()))
+        .unwrap();
     let settled = rig.run("t");
     let cx = kept.lock().unwrap().take().unwrap();
     cx.defer_context(context("late"));
     cx.conclude_turn();
     cx.progress(dsh_tools::Progress::message("late"));
+    assert_eq!(rig.trace.take(), ["in time"]);
     assert!(settled.contexts().is_empty() && !settled.concludes_turn());
     let nested = block_on(cx.execute(cx.call("n", "other", "{}")));
     assert_eq!(text_of(&nested), "other");

@@ -8,6 +8,8 @@
 //! The socket and the timers are tokio's. On a task of a tokio runtime they are that runtime's, which must have both
 //! enabled; on any other executor they belong to a small runtime of our own, started when first needed.
 
+#[cfg(test)]
+mod forged;
 mod pool;
 mod processor;
 mod serve;

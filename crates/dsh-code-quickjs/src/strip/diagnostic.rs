@@ -5,6 +5,7 @@ use std::fmt;
 
 use oxc_parser::ParserReturn;
 
+use super::refusal::Refusal;
 use super::trivia::{has_line_break, next_token};
 
 /// How many diagnostics one error carries: the first ones explain the program, the rest is echo.
@@ -24,8 +25,8 @@ const TYPE_LEVEL_ERRORS: &[&str] = &[
     "1098", "1099", // empty type parameter and argument lists
     "1257", "1265", "1266", "5085", "5086", "5087", // tuple elements
     "1263", "1264", // definite assignment
-    "1354",  // `readonly` on something other than an array
-    "2368", "2427", "2457", // names of types
+    "1354", // `readonly` on something other than an array
+    "2368", "2427", "2457",  // names of types
     "18010", // an accessibility modifier on a private name
 ];
 
@@ -42,7 +43,11 @@ pub struct StripDiagnostic {
 
 impl fmt::Display for StripDiagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (line {}, column {})", self.message, self.line, self.column)
+        write!(
+            f,
+            "{} (line {}, column {})",
+            self.message, self.line, self.column
+        )
     }
 }
 
@@ -64,15 +69,23 @@ impl StripError {
     }
 
     pub(super) fn at(program: &str, offset: usize, message: &'static str) -> Self {
-        Self::from_findings(program, vec![Finding { offset, message: Cow::Borrowed(message) }])
+        Self::from_findings(
+            program,
+            vec![Finding {
+                offset,
+                message: Cow::Borrowed(message),
+            }],
+        )
     }
 
     /// Sorts the findings, keeps the first at each place, and computes their positions.
     pub(super) fn from_findings(program: &str, mut findings: Vec<Finding>) -> Self {
         if findings.is_empty() {
             // The parser gave up and did not say why; there is still exactly one thing to report.
-            findings
-                .push(Finding { offset: 0, message: "the program could not be parsed".into() });
+            findings.push(Finding {
+                offset: 0,
+                message: "the program could not be parsed".into(),
+            });
         }
         findings.sort_by_key(|finding| finding.offset);
         findings.dedup_by_key(|finding| finding.offset);
@@ -82,10 +95,17 @@ impl StripError {
             .into_iter()
             .map(|finding| {
                 let (line, column) = position(program, finding.offset);
-                StripDiagnostic { message: finding.message.into_owned(), line, column }
+                StripDiagnostic {
+                    message: finding.message.into_owned(),
+                    line,
+                    column,
+                }
             })
             .collect();
-        Self { diagnostics, omitted }
+        Self {
+            diagnostics,
+            omitted,
+        }
     }
 }
 
@@ -125,24 +145,43 @@ pub(super) fn syntax_errors(program: &str, parsed: &ParserReturn<'_>) -> Vec<Fin
         .map(|error| {
             // With several labels, the primary one is the error and the others are its context.
             let place = error.labels.iter().find(|label| label.primary());
-            let offset =
-                place.or_else(|| error.labels.first()).map_or(0, |label| label.offset() as usize);
+            let offset = place
+                .or_else(|| error.labels.first())
+                .map_or(0, |label| label.offset() as usize);
             if let Some(offset) = operator_after_assertion(program, offset) {
-                return Finding { offset, message: OPERATOR_AFTER_ASSERTION.into() };
+                return Finding {
+                    offset,
+                    message: OPERATOR_AFTER_ASSERTION.into(),
+                };
+            }
+            if program
+                .get(offset..)
+                .is_some_and(|rest| rest.starts_with("<!--"))
+            {
+                return Finding {
+                    offset,
+                    message: Refusal::HtmlComment.message().into(),
+                };
             }
             let mut message = format!("syntax error: {}", as_our_style(&error.message));
             if let Some(help) = &error.help {
                 message.push_str(": ");
                 message.push_str(&as_our_style(help));
             }
-            Finding { offset, message: message.into() }
+            Finding {
+                offset,
+                message: message.into(),
+            }
         })
         .collect()
 }
 
 fn is_type_level(number: &str, message: &str) -> bool {
     let remain = || {
-        ["'static'", "'async'", "'accessor'"].iter().filter(|it| message.contains(**it)).count()
+        ["'static'", "'async'", "'accessor'"]
+            .iter()
+            .filter(|it| message.contains(**it))
+            .count()
     };
     match number {
         // A modifier must precede another one: fine as long as not both are there at run time.
@@ -166,8 +205,8 @@ fn operator_after_assertion(program: &str, offset: usize) -> Option<usize> {
         return None;
     }
     let operator = next_token(program, offset);
-    let follows = program[operator..]
-        .starts_with(['*', '/', '%', '+', '-', '<', '>', '&', '|', '^', '?']);
+    let follows =
+        program[operator..].starts_with(['*', '/', '%', '+', '-', '<', '>', '&', '|', '^', '?']);
     (follows && !has_line_break(&program[offset..operator])).then_some(operator)
 }
 
@@ -175,9 +214,11 @@ fn operator_after_assertion(program: &str, offset: usize) -> Option<usize> {
 fn as_our_style(message: &str) -> String {
     let message = message.trim_end_matches('.');
     let mut characters = message.chars();
-    match characters.next() {
-        Some(first) => first.to_lowercase().chain(characters).collect(),
-        None => String::from("unexpected token"),
+    match (characters.next(), characters.clone().next()) {
+        // An abbreviation or a code fragment stays as it is.
+        (Some(_), Some(second)) if !second.is_lowercase() => message.to_owned(),
+        (Some(first), _) => first.to_lowercase().chain(characters).collect(),
+        (None, _) => String::from("unexpected token"),
     }
 }
 
@@ -211,17 +252,32 @@ mod tests {
 
     #[test]
     fn an_error_lists_its_diagnostics_in_the_order_of_the_text() {
-        let finding = |offset, message: &'static str| Finding { offset, message: message.into() };
+        let finding = |offset, message: &'static str| Finding {
+            offset,
+            message: message.into(),
+        };
         let error = StripError::from_findings(
             "one\ntwo\n",
-            vec![finding(4, "second"), finding(0, "first"), finding(4, "echo")],
+            vec![
+                finding(4, "second"),
+                finding(0, "first"),
+                finding(4, "echo"),
+            ],
         );
-        assert_eq!(error.to_string(), "first (line 1, column 1)\nsecond (line 2, column 1)");
+        assert_eq!(
+            error.to_string(),
+            "first (line 1, column 1)\nsecond (line 2, column 1)"
+        );
     }
 
     #[test]
     fn an_error_is_bounded() {
-        let findings = (0..100).map(|offset| Finding { offset, message: "bad".into() }).collect();
+        let findings = (0..100)
+            .map(|offset| Finding {
+                offset,
+                message: "bad".into(),
+            })
+            .collect();
         let error = StripError::from_findings(&"x".repeat(100), findings);
         assert_eq!(error.diagnostics().len(), MAX_DIAGNOSTICS);
         assert!(error.to_string().ends_with("\n… and 92 more"), "{error}");
@@ -229,6 +285,11 @@ mod tests {
 
     #[test]
     fn an_error_is_never_empty() {
-        assert_eq!(StripError::from_findings("", Vec::new()).diagnostics().len(), 1);
+        assert_eq!(
+            StripError::from_findings("", Vec::new())
+                .diagnostics()
+                .len(),
+            1
+        );
     }
 }

@@ -15,17 +15,32 @@ pub(super) struct Edit {
 
 impl Edit {
     pub(super) fn blank(start: usize, end: usize) -> Self {
-        Self { start, end, head: ' ', tail: ' ' }
+        Self {
+            start,
+            end,
+            head: ' ',
+            tail: ' ',
+        }
     }
 
     /// Blank, with an (always ASCII) character in place of the first one.
     pub(super) fn with_head(start: usize, end: usize, head: char) -> Self {
-        Self { start, end, head, tail: ' ' }
+        Self {
+            start,
+            end,
+            head,
+            tail: ' ',
+        }
     }
 
     /// Blank, with an (always ASCII) character in place of the last one.
     pub(super) fn with_tail(start: usize, end: usize, tail: char) -> Self {
-        Self { start, end, head: ' ', tail }
+        Self {
+            start,
+            end,
+            head: ' ',
+            tail,
+        }
     }
 }
 
@@ -36,7 +51,10 @@ pub(super) fn apply(program: &str, mut edits: Vec<Edit>) -> String {
     let mut result = String::with_capacity(program.len());
     let mut done = 0;
     for edit in edits {
-        debug_assert!(done <= edit.start && edit.start <= edit.end, "edits must not overlap");
+        debug_assert!(
+            done <= edit.start && edit.start <= edit.end,
+            "edits must not overlap"
+        );
         // In a release build an overlap would blank too little instead of failing.
         let start = edit.start.max(done);
         if edit.end <= start {

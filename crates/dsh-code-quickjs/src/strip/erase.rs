@@ -36,8 +36,14 @@ pub(super) struct Erased {
 }
 
 pub(super) fn erase(text: &str, program: &Program<'_>) -> Erased {
-    let mut eraser =
-        Eraser { text, erased: Erased { edits: Vec::new(), refusals: Vec::new() }, depth: 0 };
+    let mut eraser = Eraser {
+        text,
+        erased: Erased {
+            edits: Vec::new(),
+            refusals: Vec::new(),
+        },
+        depth: 0,
+    };
     if let Some(hashbang) = &program.hashbang {
         eraser.refuse(Refusal::Hashbang, hashbang.span);
     }
@@ -63,13 +69,16 @@ impl Eraser<'_> {
     /// Erases a whole statement or class member. The `;` keeps its neighbours apart; where it is not
     /// needed it is an empty statement or an empty member.
     fn blank_whole(&mut self, span: Span) {
-        self.erased.edits.push(Edit::with_head(start(span), end(span), ';'));
+        self.erased
+            .edits
+            .push(Edit::with_head(start(span), end(span), ';'));
     }
 
     fn refuse(&mut self, refusal: Refusal, span: Span) {
-        self.erased
-            .refusals
-            .push(Finding { offset: start(span), message: refusal.message().into() });
+        self.erased.refusals.push(Finding {
+            offset: start(span),
+            message: refusal.message().into(),
+        });
     }
 
     /// Runs `walk` one level deeper unless that is too deep.
@@ -88,10 +97,12 @@ impl Eraser<'_> {
         (self.text.as_bytes().get(offset) == Some(&byte)).then_some(offset)
     }
 
-    /// Blanks `mark` (`?` or `!`) if it is the next token.
-    fn blank_mark(&mut self, offset: usize, mark: u8) {
+    /// Replaces `mark` (`?` or `!`) by `head`, usually a space, if it is the next token.
+    fn blank_mark(&mut self, offset: usize, mark: u8, head: char) {
         if let Some(offset) = self.next_is(offset, mark) {
-            self.blank(offset, offset + 1);
+            self.erased
+                .edits
+                .push(Edit::with_head(offset, offset + 1, head));
         }
     }
 
@@ -107,20 +118,21 @@ impl Eraser<'_> {
             Some(b'(' | b'[' | b'`') => ';',
             _ => ' ',
         };
-        self.erased.edits.push(Edit::with_head(end(operand.span()), end(assertion), head));
+        self.erased
+            .edits
+            .push(Edit::with_head(end(operand.span()), end(assertion), head));
     }
 
-    fn blank_type_parameters(
-        &mut self,
-        parameters: Option<&TSTypeParameterDeclaration<'_>>,
-    ) {
+    fn blank_type_parameters(&mut self, parameters: Option<&TSTypeParameterDeclaration<'_>>) {
         let Some(parameters) = parameters else { return };
         let (from, to) = (start(parameters.span), end(parameters.span));
         match self.next_is(to, b'(') {
             // Line breaks: `async`, `return`, `throw` and `yield` must see the parenthesis on their
             // own line, so it moves to where the type parameters began.
             Some(parenthesis) if trivia::has_line_break(&self.text[from..parenthesis]) => {
-                self.erased.edits.push(Edit::with_head(from, parenthesis + 1, '('));
+                self.erased
+                    .edits
+                    .push(Edit::with_head(from, parenthesis + 1, '('));
             }
             _ => self.blank(from, to),
         }
@@ -138,7 +150,9 @@ impl Eraser<'_> {
             if is_erased_modifier(word) {
                 // Joined members: the name may be one that continues the member before.
                 let head = if offset == member_start { ';' } else { ' ' };
-                self.erased.edits.push(Edit::with_head(offset, offset + word.len(), head));
+                self.erased
+                    .edits
+                    .push(Edit::with_head(offset, offset + word.len(), head));
             }
             offset = trivia::next_token(self.text, offset + word.len());
         }
@@ -155,19 +169,22 @@ impl Eraser<'_> {
     fn visit_field(&mut self, field: &PropertyDefinition<'_>) {
         self.blank_modifiers(field.span, field.key.span());
         self.visit_property_key(&field.key);
+        // Joined members: a name alone on its line would become a modifier of the next member.
+        let is_alone = field.value.is_none()
+            && field
+                .key
+                .static_name()
+                .is_some_and(|it| is_kept_modifier(&it));
+        let head = if is_alone { ';' } else { ' ' };
         let name_end = self.name_end(field.key.span(), field.computed);
         if field.optional {
-            self.blank_mark(name_end, b'?');
+            self.blank_mark(name_end, b'?', head);
         } else if field.definite {
-            self.blank_mark(name_end, b'!');
+            self.blank_mark(name_end, b'!', head);
         }
         if let Some(annotation) = &field.type_annotation {
-            // Joined members: a name alone on its line would become a modifier of the next member.
-            let alone = field.value.is_none()
-                && field.key.static_name().is_some_and(|name| is_kept_modifier(&name));
-            let head = if alone { ';' } else { ' ' };
-            let span = annotation.span;
-            self.erased.edits.push(Edit::with_head(start(span), end(span), head));
+            let (from, to) = (start(annotation.span), end(annotation.span));
+            self.erased.edits.push(Edit::with_head(from, to, head));
         }
         if let Some(value) = &field.value {
             self.visit_expression(value);
@@ -179,7 +196,7 @@ impl Eraser<'_> {
         self.visit_property_key(&method.key);
         if method.optional {
             let name_end = self.name_end(method.key.span(), method.computed);
-            self.blank_mark(name_end, b'?');
+            self.blank_mark(name_end, b'?', ' ');
         }
         self.visit_function(&method.value, ScopeFlags::Function);
     }
@@ -187,7 +204,14 @@ impl Eraser<'_> {
     /// Visits what follows the left operand of `node` in the text.
     fn visit_after_left(&mut self, node: Chained<'_, '_>) {
         match node {
-            Chained::Binary(binary) => self.visit_expression(&binary.right),
+            Chained::Binary(binary) => {
+                let operator = trivia::next_token(self.text, end(binary.left.span()));
+                if self.text[operator..].starts_with("<!--") {
+                    // The engine takes this for a comment. What it hides could then be a bracket.
+                    self.refuse(Refusal::HtmlComment, binary.span);
+                }
+                self.visit_expression(&binary.right);
+            }
             Chained::Logical(logical) => self.visit_expression(&logical.right),
             Chained::Call(call) => {
                 if let Some(arguments) = &call.type_arguments {
@@ -211,7 +235,7 @@ impl Eraser<'_> {
                 self.blank_assertion(&assertion.expression, assertion.span);
             }
             Chained::NonNull(assertion) => {
-                self.blank_mark(end(assertion.expression.span()), b'!');
+                self.blank_mark(end(assertion.expression.span()), b'!', ' ');
             }
             Chained::Instantiation(instantiation) => {
                 self.blank_span(instantiation.type_arguments.span);
@@ -253,9 +277,7 @@ impl<'e, 'a> Chained<'e, 'a> {
             }
             Expression::ChainExpression(it) => match &it.expression {
                 ChainElement::CallExpression(it) => (&it.callee, Some(Self::Call(it))),
-                ChainElement::TSNonNullExpression(it) => {
-                    (&it.expression, Some(Self::NonNull(it)))
-                }
+                ChainElement::TSNonNullExpression(it) => (&it.expression, Some(Self::NonNull(it))),
                 ChainElement::ComputedMemberExpression(it) => {
                     (&it.object, Some(Self::Computed(it)))
                 }
@@ -279,9 +301,6 @@ impl<'a> Visit<'a> for Eraser<'_> {
             // A declaration, or an overload whose implementation follows.
             Statement::FunctionDeclaration(it) if it.declare || it.body.is_none() => {
                 self.blank_whole(span);
-            }
-            Statement::FunctionDeclaration(it) if it.id.is_none() => {
-                self.refuse(Refusal::FunctionWithoutName, span);
             }
             Statement::TSEnumDeclaration(it) if it.declare => self.blank_whole(span),
             Statement::TSEnumDeclaration(it) if it.r#const => self.refuse(Refusal::ConstEnum, span),
@@ -370,7 +389,7 @@ impl<'a> Visit<'a> for Eraser<'_> {
     fn visit_variable_declarator(&mut self, declarator: &VariableDeclarator<'a>) {
         self.visit_binding_pattern(&declarator.id);
         if declarator.definite {
-            self.blank_mark(end(declarator.id.span()), b'!');
+            self.blank_mark(end(declarator.id.span()), b'!', ' ');
         }
         if let Some(annotation) = &declarator.type_annotation {
             self.blank_span(annotation.span);
@@ -405,7 +424,9 @@ impl<'a> Visit<'a> for Eraser<'_> {
             let arrow_sign = trivia::next_token(self.text, type_end);
             if trivia::has_line_break(&self.text[parenthesis..arrow_sign]) {
                 // Line breaks: `=>` has to stay on the line of the parenthesis.
-                self.erased.edits.push(Edit::with_tail(parenthesis, type_end, ')'));
+                self.erased
+                    .edits
+                    .push(Edit::with_tail(parenthesis, type_end, ')'));
             } else {
                 self.blank_span(annotation.span);
             }
@@ -420,7 +441,7 @@ impl<'a> Visit<'a> for Eraser<'_> {
         }
         self.visit_binding_pattern(&parameter.pattern);
         if parameter.optional {
-            self.blank_mark(end(parameter.pattern.span()), b'?');
+            self.blank_mark(end(parameter.pattern.span()), b'?', ' ');
         }
         if let Some(annotation) = &parameter.type_annotation {
             self.blank_span(annotation.span);

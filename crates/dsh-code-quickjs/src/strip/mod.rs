@@ -26,6 +26,13 @@ use oxc_span::SourceType;
 
 pub use diagnostic::{StripDiagnostic, StripError};
 
+use diagnostic::Finding;
+use edit::Edit;
+use refusal::Refusal;
+
+/// How much room a tree takes, roughly; the arena grows if that is too little.
+const TREE_BYTES_PER_BYTE: usize = 12;
+
 /// Removes the types from a program and keeps every other character where it is.
 ///
 /// `program` is the body of an async function in strict mode: `await` and `return` are allowed at the
@@ -60,25 +67,52 @@ pub fn strip(program: &str) -> Result<String, StripError> {
     if let Some(offset) = nesting::too_deep(program) {
         return Err(StripError::at(program, offset, nesting::MESSAGE));
     }
-    let allocator = Allocator::new();
-    let parsed = parse(&allocator, program, SourceType::ts());
+    let mut allocator = Allocator::with_capacity(program.len() * TREE_BYTES_PER_BYTE);
+    let edits = match edits(&allocator, program) {
+        Ok(edits) if edits.is_empty() => return Ok(program.to_owned()),
+        Ok(edits) => edits,
+        Err(findings) => {
+            return Err(jsx_refusal(program)
+                .unwrap_or_else(|| StripError::from_findings(program, findings)));
+        }
+    };
+    let output = edit::apply(program, edits);
+    allocator.reset();
+    verify(&allocator, &output)?;
+    Ok(output)
+}
+
+/// What to erase from a program, or everything that is wrong with it.
+fn edits(allocator: &Allocator, program: &str) -> Result<Vec<Edit>, Vec<Finding>> {
+    let parsed = parse(allocator, program, SourceType::ts());
     let syntax_errors = diagnostic::syntax_errors(program, &parsed);
     if parsed.panicked {
-        return Err(jsx_refusal(program)
-            .unwrap_or_else(|| StripError::from_findings(program, syntax_errors)));
+        return Err(syntax_errors);
     }
     let erased = erase::erase(program, &parsed.program);
-    if syntax_errors.is_empty() && erased.refusals.is_empty() {
-        return Ok(edit::apply(program, erased.edits));
-    }
-    if !syntax_errors.is_empty() && let Some(refusal) = jsx_refusal(program) {
-        return Err(refusal);
-    }
-    // A refused construct explains the syntax errors the parser reports inside it, so it goes first
-    // where both point at the same place.
+    // A refused construct explains the syntax errors the parser reports at the same place, so it goes
+    // before them.
     let mut findings = erased.refusals;
     findings.extend(syntax_errors);
-    Err(StripError::from_findings(program, findings))
+    if findings.is_empty() {
+        Ok(erased.edits)
+    } else {
+        Err(findings)
+    }
+}
+
+/// Checks that the output is JavaScript.
+///
+/// In TypeScript the parser lets some nonsense pass (`abstract abstract class A {}`). The engine would
+/// see it too, but what leaves this module is what the engine will wrap into a function, so it has to
+/// be the body of one beyond doubt (C200).
+fn verify(allocator: &Allocator, output: &str) -> Result<(), StripError> {
+    let parsed = parse(allocator, output, SourceType::mjs());
+    let syntax_errors = diagnostic::syntax_errors(output, &parsed);
+    if parsed.panicked || !syntax_errors.is_empty() {
+        return Err(StripError::from_findings(output, syntax_errors));
+    }
+    Ok(())
 }
 
 fn parse<'a>(
@@ -95,13 +129,14 @@ fn parse<'a>(
         .parse()
 }
 
-/// Tells JSX from any other syntax error: text that only parses with JSX allowed must contain some.
+/// Tells JSX from any other mistake: text that only parses with JSX allowed must contain some.
 fn jsx_refusal(program: &str) -> Option<StripError> {
     let allocator = Allocator::new();
     let parsed = parse(&allocator, program, SourceType::tsx());
     if parsed.panicked || !diagnostic::syntax_errors(program, &parsed).is_empty() {
         return None;
     }
-    let refusals = erase::erase(program, &parsed.program).refusals;
+    let mut refusals = erase::erase(program, &parsed.program).refusals;
+    refusals.retain(|finding| finding.message == Refusal::Jsx.message());
     (!refusals.is_empty()).then(|| StripError::from_findings(program, refusals))
 }

@@ -65,7 +65,11 @@ struct Frame {
 
 impl Frame {
     fn new(opener: Opener) -> Self {
-        Self { opener, pending: 0, elses: 0 }
+        Self {
+            opener,
+            pending: 0,
+            elses: 0,
+        }
     }
 }
 
@@ -209,7 +213,12 @@ impl Scan<'_> {
 
     fn word(&mut self) {
         let word = trivia::word(self.program, self.offset);
-        let length = word.len().max(self.program[self.offset..].chars().next().map_or(1, char::len_utf8));
+        let length = word.len().max(
+            self.program[self.offset..]
+                .chars()
+                .next()
+                .map_or(1, char::len_utf8),
+        );
         if self.last == Last::Dot {
             self.last = Last::Operand;
             return self.advance(length);
@@ -246,8 +255,8 @@ impl Scan<'_> {
                 self.pend();
                 // These are also types and names of their own: `(): void` ends in an operand.
                 let ends_line = trivia::has_line_break(
-                    &self.program[self.offset
-                        ..trivia::next_token(self.program, self.offset + length)],
+                    &self.program
+                        [self.offset..trivia::next_token(self.program, self.offset + length)],
                 );
                 self.last = match word {
                     "do" => Last::Nested,
@@ -277,7 +286,11 @@ impl Scan<'_> {
         let mut length = 1;
         match (byte, next) {
             (b'.', _) => {
-                self.last = if next == b'.' { Last::Operator } else { Last::Dot };
+                self.last = if next == b'.' {
+                    Last::Operator
+                } else {
+                    Last::Dot
+                };
                 return self.advance(1);
             }
             (b'?', b'.' | b'?') => {
@@ -405,13 +418,52 @@ mod tests {
     #[test]
     fn everything_that_nests_is_counted() {
         for shape in [
-            "(", "[", "{", "[{", "f(", "`${", "!", "~", "- ", "+ ", "typeof ", "await ", "new ",
-            "a ? ", "a ? b : ", "a = ", "a => ", "async a => ", "a ** ", "if (a) ", "while (a) ",
-            "for (;;) ", "do ", "if (a) {} else ", "if (a) b; else ", "class A extends ", "A<",
-            "A<B, ", "keyof ", "a: ", "() => ", "T extends U ? V : ", "readonly ", "(a = ", "[']',",
-            "[/]/, ", "[`]`, ", "[/* ] */", "[// ]\n", "(async () => { ", "{ a: [",
+            "(",
+            "[",
+            "{",
+            "[{",
+            "f(",
+            "`${",
+            "!",
+            "~",
+            "- ",
+            "+ ",
+            "typeof ",
+            "await ",
+            "new ",
+            "a ? ",
+            "a ? b : ",
+            "a = ",
+            "a => ",
+            "async a => ",
+            "a ** ",
+            "if (a) ",
+            "while (a) ",
+            "for (;;) ",
+            "do ",
+            "if (a) {} else ",
+            "if (a) b; else ",
+            "class A extends ",
+            "A<",
+            "A<B, ",
+            "keyof ",
+            "a: ",
+            "() => ",
+            "T extends U ? V : ",
+            "readonly ",
+            "(a = ",
+            "[']',",
+            "[/]/, ",
+            "[`]`, ",
+            "[/* ] */",
+            "[// ]\n",
+            "(async () => { ",
+            "{ a: [",
         ] {
-            assert!(levels(shape, MAX_LEVELS + 1).is_some(), "{shape} is not counted");
+            assert!(
+                levels(shape, MAX_LEVELS + 1).is_some(),
+                "{shape} is not counted"
+            );
             assert_eq!(levels(shape, 20), None, "{shape} is counted too much");
         }
     }
@@ -419,14 +471,47 @@ mod tests {
     #[test]
     fn nothing_else_is_counted() {
         for shape in [
-            "f();\n", "f()\n", "a = 1\n", "const a = [b, c]\n", "x = y ? 1 : 2\n", "!a;", "if (a) b\n",
-            "if (a) { b }\n", "if (a) b; else c\n", "if (a) { b } else { c }\n", "a < b;", "a < b\n",
-            "if (a < b) c;", "f(a, [b], {c: d});", "'(';", "\"[\";", "`(`;", "/[(]/;\n", "// (\n",
-            "/* ( */", "a.if(b)\n", "`${a}`;", "type A = B<C<D>>;", "interface A { a?: () => void\n b: c }\n",
-            "case 1: ", "a => b;", "{ a: b },", "x as T\n", "a?.b?.[c] ?? d;", "i++\n", "a\n++b\n",
-            "function f<T>(a: T): T { return a }\n", "class A extends B { c = 1\n d = 2 }\n", "+1,",
-            "await f(a)\n", "for (let i = 0; i < n; i++) a\n", "a = b / c / d\n", "x = (a) / 2\n",
-            "a >> b, ", "do { a } while (b)\n", "return a\n",
+            "f();\n",
+            "f()\n",
+            "a = 1\n",
+            "const a = [b, c]\n",
+            "x = y ? 1 : 2\n",
+            "!a;",
+            "if (a) b\n",
+            "if (a) { b }\n",
+            "if (a) b; else c\n",
+            "if (a) { b } else { c }\n",
+            "a < b;",
+            "a < b\n",
+            "if (a < b) c;",
+            "f(a, [b], {c: d});",
+            "'(';",
+            "\"[\";",
+            "`(`;",
+            "/[(]/;\n",
+            "// (\n",
+            "/* ( */",
+            "a.if(b)\n",
+            "`${a}`;",
+            "type A = B<C<D>>;",
+            "interface A { a?: () => void\n b: c }\n",
+            "case 1: ",
+            "a => b;",
+            "{ a: b },",
+            "x as T\n",
+            "a?.b?.[c] ?? d;",
+            "i++\n",
+            "a\n++b\n",
+            "function f<T>(a: T): T { return a }\n",
+            "class A extends B { c = 1\n d = 2 }\n",
+            "+1,",
+            "await f(a)\n",
+            "for (let i = 0; i < n; i++) a\n",
+            "a = b / c / d\n",
+            "x = (a) / 2\n",
+            "a >> b, ",
+            "do { a } while (b)\n",
+            "return a\n",
         ] {
             assert_eq!(levels(shape, 4 * MAX_LEVELS), None, "{shape} is counted");
         }
@@ -436,7 +521,20 @@ mod tests {
 
     #[test]
     fn any_text_is_scanned_to_its_end() {
-        for text in ["", ")", "}}}`", "`\\", "'\\", "/\\", "\\", "é/*", "<>", "`${`${", "😀😀", "\\é'\\é"] {
+        for text in [
+            "",
+            ")",
+            "}}}`",
+            "`\\",
+            "'\\",
+            "/\\",
+            "\\",
+            "é/*",
+            "<>",
+            "`${`${",
+            "😀😀",
+            "\\é'\\é",
+        ] {
             assert_eq!(too_deep(text), None, "{text}");
         }
     }

@@ -10,9 +10,8 @@ pub(super) enum Refusal {
     Decorator,
     Enum,
     Export,
-    /// The parser lets it pass, the engine would not.
-    FunctionWithoutName,
     Hashbang,
+    HtmlComment,
     Import,
     ImportAlias,
     ImportMeta,
@@ -51,8 +50,12 @@ impl Refusal {
                 "`export` statements are not supported, a program is a function body: use `return` \
                  for its result"
             }
-            Self::FunctionWithoutName => "syntax error: a function declaration needs a name",
-            Self::Hashbang => "a `#!` line is not supported, a program is a function body: remove it",
+            Self::Hashbang => {
+                "a `#!` line is not supported, a program is a function body: remove it"
+            }
+            Self::HtmlComment => {
+                "`<!--` is not supported: write `//` for a comment, or put a space after the `<`"
+            }
             Self::Import => {
                 "`import` statements are not supported, a program is a function body without \
                  modules: use the namespaces and globals that are in scope"

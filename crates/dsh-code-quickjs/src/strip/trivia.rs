@@ -29,7 +29,9 @@ pub(super) fn next_token(program: &str, mut offset: usize) -> usize {
 
 /// The offset at which the line of `offset` ends, at one of the four line terminators of ECMAScript.
 pub(super) fn line_end(program: &str, offset: usize) -> usize {
-    program[offset..].find(is_line_terminator).map_or(program.len(), |length| offset + length)
+    program[offset..]
+        .find(is_line_terminator)
+        .map_or(program.len(), |length| offset + length)
 }
 
 /// Whether the grammar sees a line break in `text`.
@@ -46,7 +48,9 @@ pub(super) fn word(program: &str, offset: usize) -> &str {
     let rest = &program[offset..];
     let is_part =
         |character: char| character.is_alphanumeric() || matches!(character, '_' | '$' | '\\');
-    &rest[..rest.find(|character| !is_part(character)).unwrap_or(rest.len())]
+    &rest[..rest
+        .find(|character| !is_part(character))
+        .unwrap_or(rest.len())]
 }
 
 #[cfg(test)]

@@ -223,7 +223,8 @@ fn run<'js>(cx: &Ctx<'js>, world: &Rc<World<'js>>, boot: &Boot) -> ! {
     let timers = Rc::new(Timers::default());
     // The heading shares the first line with the program, so that lines are those of the author.
     let mut source = String::with_capacity(stripped.len() + 256);
-    let scope = scope(cx, world, boot, &timers).unwrap_or_else(|_| fail(cx, world, cx.catch(), 0));
+    let scope =
+        scope(cx, world, boot, &timers).unwrap_or_else(|_| fail(cx, world, cx.catch(), None, 0));
     source.push_str("(async function (");
     source.push_str(&scope.names.join(", "));
     source.push_str(") { ");
@@ -234,7 +235,7 @@ fn run<'js>(cx: &Ctx<'js>, world: &Rc<World<'js>>, boot: &Boot) -> ! {
     options.filename = Some(failure::FILE.to_owned());
     let body: Function<'_> = match cx.eval_with_options(source, options) {
         Ok(body) => body,
-        Err(rquickjs::Error::Exception) => fail(cx, world, cx.catch(), shift),
+        Err(rquickjs::Error::Exception) => fail(cx, world, cx.catch(), None, shift),
         // The engine takes no text with a NUL in it.
         Err(error) => throw_text(world, &format!("SyntaxError: {error}")),
     };
@@ -248,7 +249,7 @@ fn run<'js>(cx: &Ctx<'js>, world: &Rc<World<'js>>, boot: &Boot) -> ! {
         .and_then(|()| body.call_arg::<Promise<'_>>(arguments));
     match main {
         Ok(main) => pump(cx, world, &main, &timers, shift),
-        Err(_) => fail(cx, world, cx.catch(), shift),
+        Err(_) => fail(cx, world, cx.catch(), None, shift),
     }
 }
 
@@ -306,7 +307,7 @@ fn pump<'js>(
                 // As in a browser: reported, and the program goes on.
                 let thrown = cx.catch();
                 if failure::is_out_of_memory(&world.realm, &thrown) {
-                    fail(cx, world, thrown, shift);
+                    fail(cx, world, thrown, None, shift);
                 }
                 world.rejections.add(cx, thrown);
             }
@@ -336,7 +337,7 @@ fn settle<'js>(cx: &Ctx<'js>, world: &World<'js>, shift: usize) {
     drop(channel);
     if settled.is_err() {
         // There is no memory for the answer: the program cannot learn of it.
-        fail(cx, world, cx.catch(), shift);
+        fail(cx, world, cx.catch(), None, shift);
     }
 }
 
@@ -344,7 +345,7 @@ fn settle<'js>(cx: &Ctx<'js>, world: &World<'js>, shift: usize) {
 fn finish<'js>(cx: &Ctx<'js>, world: &World<'js>, main: &Promise<'js>, shift: usize) -> ! {
     let value = match main.result::<Value<'_>>() {
         Some(Ok(value)) => value,
-        _ => fail(cx, world, cx.catch(), shift),
+        _ => fail(cx, world, cx.catch(), Some(main), shift),
     };
     // Reporting has to work even when the program used up its heap.
     raw::cap_memory(cx, 0);
@@ -374,7 +375,13 @@ fn finish<'js>(cx: &Ctx<'js>, world: &World<'js>, main: &Promise<'js>, shift: us
 }
 
 /// The program threw.
-fn fail<'js>(cx: &Ctx<'js>, world: &World<'js>, thrown: Value<'js>, shift: usize) -> ! {
+fn fail<'js>(
+    cx: &Ctx<'js>,
+    world: &World<'js>,
+    thrown: Value<'js>,
+    main: Option<&Promise<'js>>,
+    shift: usize,
+) -> ! {
     raw::cap_memory(cx, 0);
     if failure::is_out_of_memory(&world.realm, &thrown) {
         world.end(&Report::OutOfMemory {
@@ -382,7 +389,7 @@ fn fail<'js>(cx: &Ctx<'js>, world: &World<'js>, thrown: Value<'js>, shift: usize
         });
     }
     let message = failure::text(&world.realm, &thrown, shift);
-    let strays = world.strays(cx, None);
+    let strays = world.strays(cx, main.map(|main| main.as_value()));
     exception(world, &message, strays)
 }
 

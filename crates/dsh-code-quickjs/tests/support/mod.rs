@@ -13,7 +13,8 @@ use dsh_code::{
 use dsh_code_quickjs::{Config, Executable, QuickJs};
 use dsh_schema::Document;
 
-pub(crate) type Body = Box<dyn Fn(Document) -> BoxFuture<'static, Result<Document, String>> + Send + Sync>;
+pub(crate) type Body =
+    Box<dyn Fn(Document) -> BoxFuture<'static, Result<Document, String>> + Send + Sync>;
 
 /// Functions by name, with a record of what was called.
 #[derive(Default)]
@@ -77,7 +78,11 @@ pub(crate) fn namespace(functions: Functions) -> (Namespace, Arc<Functions>) {
     let functions = Arc::new(functions);
     let namespace = Namespace {
         global: "tools".to_owned(),
-        functions: functions.bodies.iter().map(|(name, _)| name.clone()).collect(),
+        functions: functions
+            .bodies
+            .iter()
+            .map(|(name, _)| name.clone())
+            .collect(),
         error_class: Some(ErrorClass {
             name: "ToolCallError".to_owned(),
             member_property: "toolName".to_owned(),
@@ -140,7 +145,9 @@ pub(crate) async fn run_within(program: &str, limits: Limits) -> RunResult {
 pub(crate) async fn value(program: &str) -> String {
     let result = run(program).await;
     assert_eq!(result.error, None, "{program}");
-    result.value.map_or("undefined".to_owned(), |value| value.to_json())
+    result
+        .value
+        .map_or("undefined".to_owned(), |value| value.to_json())
 }
 
 /// Kind and message of a failed run.
@@ -157,7 +164,11 @@ pub(crate) fn children() -> BTreeMap<u32, String> {
     let own = std::process::id().to_string();
     let mut children = BTreeMap::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+        let Some(id) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        else {
             continue;
         };
         let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else {

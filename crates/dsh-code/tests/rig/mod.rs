@@ -6,7 +6,8 @@ use std::future::Future;
 use std::sync::Arc;
 
 use dsh_code::{
-    CodeConfig, CodeDispatchSink, CodeMode, Dispatch, DispatchStart, RunEnvelope, RunObserver,
+    CodeConfig, CodeDispatch, CodeDispatchSink, CodeDispatchStart, CodeMode, RunEnvelope,
+    RunObserver,
 };
 use dsh_context::{Fiber, Scope};
 use dsh_prompt::{AssembleContext, Assembly, Prompt, PromptConfig, PromptError};
@@ -57,7 +58,7 @@ impl Log {
 }
 
 impl CodeDispatchSink for Log {
-    fn started(&self, agent: &Scope, start: &DispatchStart) -> Result<(), ToolError> {
+    fn started(&self, agent: &Scope, start: &CodeDispatchStart) -> Result<(), ToolError> {
         assert_eq!(agent.label(), "agent");
         self.keep(
             "tool/code-dispatch-start",
@@ -65,7 +66,7 @@ impl CodeDispatchSink for Log {
         )
     }
 
-    fn settled(&self, agent: &Scope, dispatch: &Dispatch) -> Result<(), ToolError> {
+    fn settled(&self, agent: &Scope, dispatch: &CodeDispatch) -> Result<(), ToolError> {
         assert_eq!(agent.label(), "agent");
         self.keep(
             "tool/code-dispatch",
