@@ -31,6 +31,7 @@ Register-ArgumentCompleter -Native -CommandName 'dsh' -ScriptBlock {
             [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('call', 'call', [CompletionResultType]::ParameterValue, 'Call one tool through the whole pipeline')
+            [CompletionResult]::new('code', 'code', [CompletionResultType]::ParameterValue, 'Run a Code Mode program against the tools')
             [CompletionResult]::new('tools', 'tools', [CompletionResultType]::ParameterValue, 'Show what a model would see of the tools')
             [CompletionResult]::new('schema', 'schema', [CompletionResultType]::ParameterValue, 'Look at schemas: JSON lines in, JSON lines out')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script for a shell')
@@ -45,6 +46,23 @@ Register-ArgumentCompleter -Native -CommandName 'dsh' -ScriptBlock {
             [CompletionResult]::new('--log-format', '--log-format', [CompletionResultType]::ParameterName, 'Write the log on stderr as lines for people or as one JSON object a line')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the outcome as one JSON document')
             [CompletionResult]::new('--card', '--card', [CompletionResultType]::ParameterName, 'Print the finished call''s card as a terminal shows it')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Log more; repeat for still more. RUST_LOG wins')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Log more; repeat for still more. RUST_LOG wins')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'dsh;code' {
+            [CompletionResult]::new('-e', '-e', [CompletionResultType]::ParameterName, 'The program itself')
+            [CompletionResult]::new('--expression', '--expression', [CompletionResultType]::ParameterName, 'The program itself')
+            [CompletionResult]::new('--compute-ms', '--compute-ms', [CompletionResultType]::ParameterName, 'Let the program be busy for so many milliseconds [default: 60000]')
+            [CompletionResult]::new('--wall-ms', '--wall-ms', [CompletionResultType]::ParameterName, 'Let it take so many milliseconds in all [default: 600000]')
+            [CompletionResult]::new('--memory-mb', '--memory-mb', [CompletionResultType]::ParameterName, 'Let it hold so many MiB of memory [default: 512]')
+            [CompletionResult]::new('--output-bytes', '--output-bytes', [CompletionResultType]::ParameterName, 'Let its logs and its value be so many bytes of JSON [default: 67108864]')
+            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Work in this directory; it is the workspace root')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Use colour; `auto` is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--log-format', '--log-format', [CompletionResultType]::ParameterName, 'Write the log on stderr as lines for people or as one JSON object a line')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document: value, logs, calls, and what happened besides')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Log more; repeat for still more. RUST_LOG wins')
             [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Log more; repeat for still more. RUST_LOG wins')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
@@ -161,6 +179,7 @@ Register-ArgumentCompleter -Native -CommandName 'dsh' -ScriptBlock {
         }
         'dsh;help' {
             [CompletionResult]::new('call', 'call', [CompletionResultType]::ParameterValue, 'Call one tool through the whole pipeline')
+            [CompletionResult]::new('code', 'code', [CompletionResultType]::ParameterValue, 'Run a Code Mode program against the tools')
             [CompletionResult]::new('tools', 'tools', [CompletionResultType]::ParameterValue, 'Show what a model would see of the tools')
             [CompletionResult]::new('schema', 'schema', [CompletionResultType]::ParameterValue, 'Look at schemas: JSON lines in, JSON lines out')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script for a shell')
@@ -170,6 +189,9 @@ Register-ArgumentCompleter -Native -CommandName 'dsh' -ScriptBlock {
             break
         }
         'dsh;help;call' {
+            break
+        }
+        'dsh;help;code' {
             break
         }
         'dsh;help;tools' {

@@ -19,6 +19,9 @@ _dsh() {
             dsh,call)
                 cmd="dsh__subcmd__call"
                 ;;
+            dsh,code)
+                cmd="dsh__subcmd__code"
+                ;;
             dsh,completions)
                 cmd="dsh__subcmd__completions"
                 ;;
@@ -39,6 +42,9 @@ _dsh() {
                 ;;
             dsh__subcmd__help,call)
                 cmd="dsh__subcmd__help__subcmd__call"
+                ;;
+            dsh__subcmd__help,code)
+                cmd="dsh__subcmd__help__subcmd__code"
                 ;;
             dsh__subcmd__help,completions)
                 cmd="dsh__subcmd__help__subcmd__completions"
@@ -98,7 +104,7 @@ _dsh() {
 
     case "${cmd}" in
         dsh)
-            opts="-C -v -h -V --color --log-format --verbose --help --version call tools schema completions man doctor help"
+            opts="-C -v -h -V --color --log-format --verbose --help --version call code tools schema completions man doctor help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -133,6 +139,59 @@ _dsh() {
                 return 0
             fi
             case "${prev}" in
+                -C)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --log-format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        dsh__subcmd__code)
+            opts="-e -C -v -h --expression --json --compute-ms --wall-ms --memory-mb --output-bytes --color --log-format --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --expression)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -e)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --compute-ms)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --wall-ms)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --memory-mb)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-bytes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 -C)
                     COMPREPLY=()
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
@@ -214,7 +273,7 @@ _dsh() {
             return 0
             ;;
         dsh__subcmd__help)
-            opts="call tools schema completions man doctor help"
+            opts="call code tools schema completions man doctor help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -228,6 +287,20 @@ _dsh() {
             return 0
             ;;
         dsh__subcmd__help__subcmd__call)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        dsh__subcmd__help__subcmd__code)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -34,6 +34,7 @@ complete -c dsh -n "__fish_dsh_needs_command" -s v -l verbose -d 'Log more; repe
 complete -c dsh -n "__fish_dsh_needs_command" -s h -l help -d 'Print help'
 complete -c dsh -n "__fish_dsh_needs_command" -s V -l version -d 'Print version'
 complete -c dsh -n "__fish_dsh_needs_command" -f -a "call" -d 'Call one tool through the whole pipeline'
+complete -c dsh -n "__fish_dsh_needs_command" -f -a "code" -d 'Run a Code Mode program against the tools'
 complete -c dsh -n "__fish_dsh_needs_command" -f -a "tools" -d 'Show what a model would see of the tools'
 complete -c dsh -n "__fish_dsh_needs_command" -f -a "schema" -d 'Look at schemas: JSON lines in, JSON lines out'
 complete -c dsh -n "__fish_dsh_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
@@ -50,6 +51,20 @@ complete -c dsh -n "__fish_dsh_using_subcommand call" -l json -d 'Print the outc
 complete -c dsh -n "__fish_dsh_using_subcommand call" -l card -d 'Print the finished call\'s card as a terminal shows it'
 complete -c dsh -n "__fish_dsh_using_subcommand call" -s v -l verbose -d 'Log more; repeat for still more. RUST_LOG wins'
 complete -c dsh -n "__fish_dsh_using_subcommand call" -s h -l help -d 'Print help'
+complete -c dsh -n "__fish_dsh_using_subcommand code" -s e -l expression -d 'The program itself' -r
+complete -c dsh -n "__fish_dsh_using_subcommand code" -l compute-ms -d 'Let the program be busy for so many milliseconds [default: 60000]' -r
+complete -c dsh -n "__fish_dsh_using_subcommand code" -l wall-ms -d 'Let it take so many milliseconds in all [default: 600000]' -r
+complete -c dsh -n "__fish_dsh_using_subcommand code" -l memory-mb -d 'Let it hold so many MiB of memory [default: 512]' -r
+complete -c dsh -n "__fish_dsh_using_subcommand code" -l output-bytes -d 'Let its logs and its value be so many bytes of JSON [default: 67108864]' -r
+complete -c dsh -n "__fish_dsh_using_subcommand code" -s C -d 'Work in this directory; it is the workspace root' -r -f -a "(__fish_complete_directories)"
+complete -c dsh -n "__fish_dsh_using_subcommand code" -l color -d 'Use colour; `auto` is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c dsh -n "__fish_dsh_using_subcommand code" -l log-format -d 'Write the log on stderr as lines for people or as one JSON object a line' -r -f -a "text\t''
+json\t''"
+complete -c dsh -n "__fish_dsh_using_subcommand code" -l json -d 'Print one JSON document: value, logs, calls, and what happened besides'
+complete -c dsh -n "__fish_dsh_using_subcommand code" -s v -l verbose -d 'Log more; repeat for still more. RUST_LOG wins'
+complete -c dsh -n "__fish_dsh_using_subcommand code" -s h -l help -d 'Print help'
 complete -c dsh -n "__fish_dsh_using_subcommand tools" -s C -d 'Work in this directory; it is the workspace root' -r -f -a "(__fish_complete_directories)"
 complete -c dsh -n "__fish_dsh_using_subcommand tools" -l color -d 'Use colour; `auto` is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
 always\t''
@@ -127,13 +142,14 @@ json\t''"
 complete -c dsh -n "__fish_dsh_using_subcommand doctor" -l json -d 'Print one JSON document'
 complete -c dsh -n "__fish_dsh_using_subcommand doctor" -s v -l verbose -d 'Log more; repeat for still more. RUST_LOG wins'
 complete -c dsh -n "__fish_dsh_using_subcommand doctor" -s h -l help -d 'Print help'
-complete -c dsh -n "__fish_dsh_using_subcommand help; and not __fish_seen_subcommand_from call tools schema completions man doctor help" -f -a "call" -d 'Call one tool through the whole pipeline'
-complete -c dsh -n "__fish_dsh_using_subcommand help; and not __fish_seen_subcommand_from call tools schema completions man doctor help" -f -a "tools" -d 'Show what a model would see of the tools'
-complete -c dsh -n "__fish_dsh_using_subcommand help; and not __fish_seen_subcommand_from call tools schema completions man doctor help" -f -a "schema" -d 'Look at schemas: JSON lines in, JSON lines out'
-complete -c dsh -n "__fish_dsh_using_subcommand help; and not __fish_seen_subcommand_from call tools schema completions man doctor help" -f -a "completions" -d 'Print a completion script for a shell'
-complete -c dsh -n "__fish_dsh_using_subcommand help; and not __fish_seen_subcommand_from call tools schema completions man doctor help" -f -a "man" -d 'Print the manual page'
-complete -c dsh -n "__fish_dsh_using_subcommand help; and not __fish_seen_subcommand_from call tools schema completions man doctor help" -f -a "doctor" -d 'Say what this installation can do here'
-complete -c dsh -n "__fish_dsh_using_subcommand help; and not __fish_seen_subcommand_from call tools schema completions man doctor help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c dsh -n "__fish_dsh_using_subcommand help; and not __fish_seen_subcommand_from call code tools schema completions man doctor help" -f -a "call" -d 'Call one tool through the whole pipeline'
+complete -c dsh -n "__fish_dsh_using_subcommand help; and not __fish_seen_subcommand_from call code tools schema completions man doctor help" -f -a "code" -d 'Run a Code Mode program against the tools'
+complete -c dsh -n "__fish_dsh_using_subcommand help; and not __fish_seen_subcommand_from call code tools schema completions man doctor help" -f -a "tools" -d 'Show what a model would see of the tools'
+complete -c dsh -n "__fish_dsh_using_subcommand help; and not __fish_seen_subcommand_from call code tools schema completions man doctor help" -f -a "schema" -d 'Look at schemas: JSON lines in, JSON lines out'
+complete -c dsh -n "__fish_dsh_using_subcommand help; and not __fish_seen_subcommand_from call code tools schema completions man doctor help" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c dsh -n "__fish_dsh_using_subcommand help; and not __fish_seen_subcommand_from call code tools schema completions man doctor help" -f -a "man" -d 'Print the manual page'
+complete -c dsh -n "__fish_dsh_using_subcommand help; and not __fish_seen_subcommand_from call code tools schema completions man doctor help" -f -a "doctor" -d 'Say what this installation can do here'
+complete -c dsh -n "__fish_dsh_using_subcommand help; and not __fish_seen_subcommand_from call code tools schema completions man doctor help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c dsh -n "__fish_dsh_using_subcommand help; and __fish_seen_subcommand_from schema" -f -a "check" -d 'Say what becomes of each schema: the enforced subset, a foreign contract, or a refusal'
 complete -c dsh -n "__fish_dsh_using_subcommand help; and __fish_seen_subcommand_from schema" -f -a "validate" -d 'Say whether each value satisfies its schema'
 complete -c dsh -n "__fish_dsh_using_subcommand help; and __fish_seen_subcommand_from schema" -f -a "ts" -d 'Print each schema\'s TypeScript'

@@ -99,6 +99,8 @@ pub(crate) enum LogFormat {
 pub(crate) enum Command {
     /// Call one tool through the whole pipeline.
     Call(CallArgs),
+    /// Run a Code Mode program against the tools.
+    Code(CodeArgs),
     /// Show what a model would see of the tools.
     Tools(ToolsArgs),
     /// Look at schemas: JSON lines in, JSON lines out.
@@ -122,6 +124,38 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "The program is the body of an async TypeScript function: `await tools.NAME({...})` calls a tool,
+`return` hands back a value, `console.log` prints. `dsh tools --ts` declares the tools.
+
+Examples:
+  dsh code examples/census.ts
+  dsh code -e 'return await tools.read({file_path: \"README.md\", limit: 5})'
+  dsh code -e 'while (true) {}' --compute-ms 500 --json")]
+pub(crate) struct CodeArgs {
+    /// The program's file, or `-` for stdin, which is also read without it.
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: Option<PathBuf>,
+    /// The program itself.
+    #[arg(short = 'e', long, value_name = "SRC", conflicts_with = "file")]
+    pub(crate) expression: Option<String>,
+    /// Print one JSON document: value, logs, calls, and what happened besides.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Let the program be busy for so many milliseconds [default: 60000].
+    #[arg(long, value_name = "MS")]
+    pub(crate) compute_ms: Option<u64>,
+    /// Let it take so many milliseconds in all [default: 600000].
+    #[arg(long, value_name = "MS")]
+    pub(crate) wall_ms: Option<u64>,
+    /// Let it hold so many MiB of memory [default: 512].
+    #[arg(long, value_name = "MIB")]
+    pub(crate) memory_mb: Option<u64>,
+    /// Let its logs and its value be so many bytes of JSON [default: 67108864].
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) output_bytes: Option<u64>,
 }
 
 #[derive(Debug, Args)]

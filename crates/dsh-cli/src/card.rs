@@ -7,6 +7,14 @@ use dsh_tools::{Block, DurableResult};
 
 use crate::terminal::{Paint, visible_line};
 
+/// The line that says what a call does.
+pub(crate) fn title(pending: &CallView) -> &str {
+    let (CallView::Generic { title, .. }
+    | CallView::Terminal { title, .. }
+    | CallView::Diff { title, .. }) = pending;
+    title
+}
+
 /// Draws the card of a finished call. Control and bidirectional characters of foreign text are shown, not obeyed.
 pub(crate) fn draw(
     name: &str,
@@ -16,14 +24,7 @@ pub(crate) fn draw(
     paint: Paint,
 ) -> String {
     let mut out = String::new();
-    let fallback = match pending {
-        Some(
-            CallView::Generic { title, .. }
-            | CallView::Terminal { title, .. }
-            | CallView::Diff { title, .. },
-        ) => title,
-        None => name,
-    };
+    let fallback = pending.map_or(name, title);
     let heading = |out: &mut String, title: Option<&String>| {
         let mark = if durable.is_error {
             paint.bad("✗")

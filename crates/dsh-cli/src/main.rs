@@ -11,6 +11,7 @@ mod command;
 mod compose;
 mod exit;
 mod hint;
+mod host;
 mod interrupt;
 mod logging;
 mod output;
@@ -26,6 +27,8 @@ use interrupt::Interrupt;
 use terminal::Paint;
 
 fn main() -> ExitCode {
+    // A worker for Code Mode programs is this program again; nothing may happen before that is known.
+    dsh_code_quickjs::worker_entry();
     let words: Vec<OsString> = std::env::args_os().collect();
     let dsh = match Dsh::from_words(&words) {
         Ok(dsh) => dsh,

@@ -31,11 +31,7 @@ async fn timed(program: &str, limits: Limits, budget_ms: u64) -> RunResult {
     let result = runtime.run(request).await.unwrap();
     let elapsed = start.elapsed();
     let over = elapsed.saturating_sub(Duration::from_millis(budget_ms));
-    println!(
-        "{:>6} ms over: {}",
-        over.as_millis(),
-        program.lines().next().unwrap_or_default()
-    );
+    println!("{:>6} ms over: {program:.70}", over.as_millis());
     assert!(over < BOUND, "{program}: {elapsed:?}");
     let start = Instant::now();
     runtime.dispose().await;
@@ -76,7 +72,7 @@ async fn endless_loops_end_by_the_compute_budget() {
         "try { for (;;) {} } finally { await tools.echo('finally ran') }",
         "await 0; for (;;) {}",
         "for (;;) await 0",
-        "const again = () => Promise.resolve().then(again); await again()",
+        "const again = () => { Promise.resolve().then(again) }; again(); await new Promise(() => {})",
         "queueMicrotask(function again() { queueMicrotask(again) }); await new Promise(() => {})",
         "return {get x() { for (;;) {} }}",
         "await tools.echo({get x() { for (;;) {} }})",
@@ -154,6 +150,7 @@ async fn memory_bombs_end_by_the_memory_cap() {
         "const f: any = (n: number) => [n, () => f]; const a = []; for (let i = 0;; i++) a.push(f(i))",
         "const a = []; for (;;) a.push(new Uint8Array(1 << 20))",
         "for (let a: any = [];;) a = [a, new Array(100)]",
+        "const again = (): any => Promise.resolve().then(again); await again()",
     ] {
         let result = timed(
             program,
@@ -318,7 +315,7 @@ async fn output_floods_end_by_the_output_limit() {
     for program in [
         "for (;;) console.log('flood')",
         "console.log('x'.repeat(2_000_000))",
-        "console.log(new Array(100).fill('x'.repeat(10_000)))",
+        "for (;;) console.log(new Array(100).fill('x'.repeat(10_000)))",
         "for (;;) console.log()",
         "return 'x'.repeat(2_000_000)",
         "return new Array(600_000).fill(0)",
@@ -461,7 +458,7 @@ async fn a_hundred_thousand_calls_that_nobody_awaits() {
 #[tokio::test]
 async fn getters_proxies_and_thenables() {
     for program in [
-        "return new Proxy([], {ownKeys() { for (;;) {} }, get() { for (;;) {} }})",
+        "return [new Proxy([], {ownKeys() { for (;;) {} }, get() { for (;;) {} }})]",
         "return [new Proxy({}, {getPrototypeOf() { for (;;) {} }})]",
         "return {get a() { throw new Error('no') }}",
     ] {

@@ -496,4 +496,43 @@ mod tests {
             "4 bytes beside the empty list"
         );
     }
+
+    proptest::proptest! {
+        /// C215, C218: as real serialisation counts.
+        #[test]
+        fn strings_cost_what_they_serialise_to(text in "\\PC*|[\\x00-\\x7f]{0,20}", budget in 0_u64..40) {
+            assert_eq!(string_bytes(&text), serde_json::to_string(&text).unwrap().len() as u64);
+            match fitting_prefix(&text, budget) {
+                None => assert!(budget < 2),
+                Some(kept) => {
+                    assert!(text.starts_with(kept) && string_bytes(kept) <= budget);
+                    let more = text.chars().take(kept.chars().count() + 1).collect::<String>();
+                    assert!(kept == text || string_bytes(&more) > budget, "the longest one");
+                }
+            }
+        }
+
+        /// C219: whatever is printed and returned, what comes out is within the cap.
+        #[test]
+        fn what_comes_out_is_within_the_cap(
+            cap in 4_u64..120,
+            entries in proptest::collection::vec("\\PC{0,12}", 0..8),
+            value in proptest::option::of("\\PC{0,40}"),
+            fails in proptest::bool::ANY,
+        ) {
+            let mut ledger = Ledger::new(cap);
+            for entry in &entries {
+                ledger.log(entry);
+            }
+            let output = if fails {
+                ledger.fail(RunError::new(ErrorKind::Exception, value.unwrap_or_default()))
+            } else {
+                ledger.complete(value.map(Document::string))
+            };
+            assert!(size(&output) as u64 <= cap, "{output:?}");
+            for (kept, entry) in output.logs.iter().zip(&entries) {
+                assert!(entry.starts_with(kept.as_str()));
+            }
+        }
+    }
 }

@@ -1173,3 +1173,29 @@ fn a_session_keeps_what_programs_call() {
         "a scope without a session is not logged"
     );
 }
+
+/// C169, T293: a success that was parked when the program ended is no success any more, whether or not anybody listens
+/// behind the body.
+#[test]
+fn a_parked_success_is_cancelled_with_the_rest() {
+    let world = World::running(|program| async move {
+        drop((program.call("slow", "{}"), program.call("fast", "{}")));
+        for _ in 0..5 {
+            yield_once().await;
+        }
+        Ok(None)
+    });
+    world.tool(MockTool::new("slow").waits_for_signal().concurrency_safe());
+    let fast = world.tool(MockTool::new("fast").returns("1").concurrency_safe());
+    world.run();
+    assert_eq!(fast.finished(), 1);
+    assert_eq!(
+        world.log.summary(),
+        [
+            "start:k7:code:1",
+            "start:k7:code:2",
+            "settle:k7:code:1!",
+            "settle:k7:code:2!"
+        ]
+    );
+}

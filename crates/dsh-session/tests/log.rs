@@ -825,3 +825,88 @@ fn a_settled_dispatch_names_its_start() {
     );
     assert!(session.history().is_empty(), "C157");
 }
+
+/// The worked example of chapter 4.9: two parallel calls, a context of the first, and a closing answer (L189).
+#[test]
+fn the_worked_example() {
+    use dsh_session::{
+        AssistantChunk, Envelope, HeaderReason, InboxSpliced, InboxTarget, RequestHeader,
+    };
+
+    let session = session();
+    let append = |draft: Draft| session.append(draft).unwrap().seq();
+    let (prompt, context) = (Message::user("m1", "go"), Message::user("x1", "by the way"));
+    let spliced = |target, removed: Option<u64>, inserted: &[&Message]| {
+        let inserted = inserted.iter().map(|message| (*message).clone()).collect();
+        Draft::new(InboxSpliced {
+            target,
+            start: 0,
+            removed_count: removed,
+            inserted,
+            outcome: None,
+        })
+    };
+    let chunk = |step| {
+        Draft::new(AssistantChunk {
+            turn: 1,
+            step,
+            chunk: Document::parse(r#"{"type":"finish"}"#).unwrap(),
+        })
+    };
+    append(spliced(InboxTarget::NextTurn, None, &[&prompt]));
+    append(TurnStart { turn: 1 }.into());
+    append(spliced(InboxTarget::NextTurn, Some(1), &[]));
+    append(StepStart { turn: 1, step: 1 }.into());
+    append(prompt.into());
+    let envelope = Envelope {
+        config: Document::null(),
+        adapter_defaults: None,
+        system: None,
+        tools: None,
+    };
+    append(
+        RequestHeader {
+            header: envelope,
+            reason: HeaderReason::Initial,
+        }
+        .into(),
+    );
+    append(
+        RequestContext {
+            provider: "p".into(),
+            model: "m".into(),
+            context_window: Some(1),
+        }
+        .into(),
+    );
+    let piece = append(chunk(1));
+    append(Draft::new(said(1, 1, "calls c1 and c2")).from_events([piece]));
+    let (one, two) = (
+        append(call(1, 1, "c1").into()),
+        append(call(1, 1, "c2").into()),
+    );
+    append(Draft::new(result(1, 1, "c1", "one")).from_events([one]));
+    append(spliced(InboxTarget::NextStep, None, &[&context]));
+    append(Draft::new(result(1, 1, "c2", "two")).from_events([two]));
+    append(StepEnd { turn: 1, step: 1 }.into());
+    append(spliced(InboxTarget::NextStep, Some(1), &[]));
+    append(StepStart { turn: 1, step: 2 }.into());
+    append(context.into());
+    let before: Vec<_> = session
+        .history()
+        .iter()
+        .map(|message| message.id.to_string())
+        .collect();
+    assert_eq!(before, ["m1", "a", "r", "r", "x1"], "L189");
+    append(chunk(2));
+    append(said(1, 2, "done").into());
+    append(StepEnd { turn: 1, step: 2 }.into());
+    append(turn_end(1).into());
+    let text = serde_json::to_string(&session.events()).unwrap();
+    let read: Vec<Event> = serde_json::from_str(&text).unwrap();
+    assert_eq!(read, session.events());
+    Order::check_all(&read).unwrap();
+    let host = Arc::new(FakeHost::new());
+    let resumed = Session::from_seed(session.header().clone(), host, read).unwrap();
+    assert_eq!(resumed.history(), session.history());
+}

@@ -443,17 +443,22 @@ fn signals_are_fused_for_the_body_only() {
 #[test]
 fn the_wrappers_reason_counts_first() {
     let rig = Rig::new();
-    rig.register(tool("t", |_, cx| async move {
-        Ok(Document::string(cx.signal().cancelled().await.to_string()))
+    let seen = Arc::new(std::sync::Mutex::new(None));
+    let saw = seen.clone();
+    rig.register(tool("t", move |_, cx| {
+        let saw = saw.clone();
+        async move {
+            let reason = cx.signal().cancelled().await;
+            *saw.lock().unwrap() = Some(reason.to_string());
+            Ok(Document::null())
+        }
     }));
     for (wrapper_fires, expected) in [(true, "mine"), (false, "cancelled")] {
         let (canceller, call) = rig.cancellable("t");
-        let seen = Arc::new(std::sync::Mutex::new(None));
-        let saw = seen.clone();
         let registration = rig
             .global()
             .on_execute(move |_, next| {
-                let (canceller, saw) = (canceller.clone(), saw.clone());
+                let canceller = canceller.clone();
                 async move {
                     let (own, signal) = Signal::pair();
                     let fire = async {
@@ -465,17 +470,14 @@ fn the_wrappers_reason_counts_first() {
                             });
                         }
                     };
-                    let fused = Signal::following(&[signal.clone(), next.signal()]).1;
-                    let attempt = futures_util::future::join(next.run_with(signal), fire)
-                        .await
-                        .0?;
-                    *saw.lock().unwrap() = fused.reason().map(|reason| reason.to_string());
-                    Ok(attempt.into())
+                    let (attempt, ()) =
+                        futures_util::future::join(next.run_with(signal), fire).await;
+                    Ok(attempt?.into())
                 }
             })
             .unwrap();
         rig.execute(call);
-        assert_eq!(seen.lock().unwrap().as_deref(), Some(expected));
+        assert_eq!(seen.lock().unwrap().take().as_deref(), Some(expected));
         registration.dispose();
     }
 }

@@ -3,10 +3,13 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use dsh_code::{CodeConfig, CodeMode};
 use dsh_context::Fiber;
-use dsh_tools::{RegistryError, Tool, Tools, ToolsConfig};
+use dsh_prompt::{Prompt, PromptConfig};
+use dsh_tools::{Mode, RUN_CODE, Tool, Tools, ToolsConfig};
 use dsh_workspace::Workspace;
 
+use crate::compose::shipped;
 use crate::exit::Failure;
 
 /// One package that brings tools. The manifest is written by hand; a test holds it against the crates on disk.
@@ -19,10 +22,38 @@ struct Package {
     writes: &'static str,
     aliases: &'static str,
     note: &'static str,
-    boot: fn(&Arc<Workspace>) -> Result<Vec<Tool>, RegistryError>,
+    /// How the registry presents what it holds.
+    mode: Mode,
+    boot: fn(&Booting<'_>) -> Result<(), String>,
 }
 
-const MANIFEST: &[Package] = &[Package {
+/// A fresh application that one package is booted in.
+struct Booting<'a> {
+    fiber: &'a Fiber,
+    tools: &'a Tools,
+    workspace: &'a Arc<Workspace>,
+}
+
+const MANIFEST: &[Package] = &[FS, CODE];
+
+const CODE: Package = Package {
+    name: "dsh-code",
+    directory: "crates/dsh-code",
+    sources: &[(RUN_CODE, "src/transport.rs")],
+    requires: "a code runtime",
+    writes: "what the tools that a program calls write",
+    aliases: "",
+    note: "`run_code` is presented in the modes `code` and `both`.",
+    mode: Mode::Code,
+    boot: |booting| {
+        let prompt = Prompt::new(PromptConfig::default());
+        CodeMode::mount(booting.fiber, booting.tools, &prompt, CodeConfig::default())
+            .map(drop)
+            .map_err(|error| error.to_string())
+    },
+};
+
+const FS: Package = Package {
     name: "dsh-fs",
     directory: "crates/dsh-fs",
     sources: &[
@@ -35,15 +66,18 @@ const MANIFEST: &[Package] = &[Package {
     aliases: "",
     note: "`glob` samples when it finds more than it shows (`sampleOverCapGlobResults` is true); \
            that setting has no default.",
-    boot: |workspace| {
-        let search = dsh_fs::SearchConfig::sampled(true);
-        Ok(vec![
-            dsh_fs::read(workspace.clone(), dsh_fs::ReadConfig::default())?,
-            dsh_fs::glob(workspace.clone(), search)?,
-            dsh_fs::grep(workspace.clone(), search)?,
-        ])
+    mode: Mode::Native,
+    boot: |booting| {
+        let global = booting.tools.global(booting.fiber);
+        shipped(booting.workspace)
+            .and_then(|tools| {
+                tools
+                    .into_iter()
+                    .try_for_each(|tool| global.register(tool).map(drop))
+            })
+            .map_err(|error| error.to_string())
     },
-}];
+};
 
 /// The names of the packages in the manifest.
 #[cfg(test)]
@@ -113,14 +147,22 @@ pub(crate) async fn document() -> Result<String, Failure> {
 /// The tools of one package, sorted by name.
 async fn boot(package: &Package, workspace: &Arc<Workspace>) -> Result<Vec<Tool>, String> {
     let fiber = Fiber::root(package.name);
-    let tools = Tools::new(ToolsConfig::default());
-    let registered = (package.boot)(workspace).and_then(|shipped| {
-        let global = tools.global(&fiber);
-        shipped
-            .into_iter()
-            .try_for_each(|tool| global.register(tool).map(drop))
+    let tools = Tools::new(ToolsConfig {
+        mode: package.mode,
+        ..ToolsConfig::default()
     });
-    let mut booted = tools.view(None).tools().to_vec();
+    let registered = (package.boot)(&Booting {
+        fiber: &fiber,
+        tools: &tools,
+        workspace,
+    });
+    let view = tools.view(None);
+    let mut booted: Vec<Tool> = view
+        .tools()
+        .iter()
+        .chain(view.transport())
+        .cloned()
+        .collect();
     // Disposed on failure as well (T2).
     fiber.dispose().await;
     registered.map_err(|error| format!("{}: {error}", package.name))?;
@@ -159,25 +201,13 @@ mod tests {
         // These define, run, show or record tools for others and bring none of their own.
         const FRAMEWORK: &[&str] = &[
             "dsh-cli",
+            "dsh-code-quickjs",
             "dsh-prompt",
             "dsh-session",
             "dsh-testkit",
             "dsh-tools",
             "dsh-tools-macros",
         ];
-        // The binary does not have these yet; a dependency on one of them moves it to the manifest or above.
-        const NOT_SHIPPED: &[&str] = &["dsh-code", "dsh-code-quickjs"];
-        let own = std::fs::read_to_string(repository().join("crates/dsh-cli/Cargo.toml")).unwrap();
-        for name in NOT_SHIPPED {
-            let depends = own.lines().any(|line| {
-                line.strip_prefix(name)
-                    .is_some_and(|rest| rest.starts_with(['.', ' ', '=']))
-            });
-            assert!(
-                !depends,
-                "{name} is shipped; put it into the catalogue's manifest or among the framework"
-            );
-        }
         let listed: BTreeSet<&str> = packages().collect();
         for entry in std::fs::read_dir(repository().join("crates")).unwrap() {
             let entry = entry.unwrap();
@@ -186,11 +216,7 @@ mod tests {
                 std::fs::read_to_string(entry.path().join("Cargo.toml")).unwrap_or_default();
             let makes_tools =
                 manifest.contains("dsh-tools.workspace") || manifest.contains("dsh-tools = {");
-            let excused = FRAMEWORK
-                .iter()
-                .chain(NOT_SHIPPED)
-                .any(|excused| *excused == name);
-            if makes_tools && !excused {
+            if makes_tools && !FRAMEWORK.contains(&name.as_str()) {
                 assert!(
                     listed.contains(name.as_str()),
                     "{name} makes tools and is not in the catalogue's manifest"

@@ -2,6 +2,7 @@
 
 mod call;
 pub(crate) mod catalogue;
+mod code;
 mod completions;
 mod doctor;
 mod man;
@@ -17,6 +18,7 @@ pub(crate) async fn run(dsh: Dsh, interrupt: &Interrupt) -> Result<Exit, Failure
     let Dsh { global, command } = dsh;
     match command {
         Command::Call(args) => call::run(&global, &args, interrupt).await,
+        Command::Code(args) => code::run(&global, &args, interrupt).await,
         Command::Tools(args) => tools::run(&global, &args).await,
         Command::Schema(command) => schema::run(command),
         Command::Completions { shell } => completions::run(shell),

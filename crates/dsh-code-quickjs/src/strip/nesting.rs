@@ -32,8 +32,10 @@ pub(super) fn too_deep(program: &str) -> Option<usize> {
 enum Last {
     /// The end of an expression: a `/` divides, and a word begins something new.
     Operand,
-    /// A binary or prefix operator, an opening bracket, or the start of a statement.
+    /// A binary or prefix operator, or an opening bracket.
     Operator,
+    /// A `;`.
+    Semicolon,
     /// A `.`: whatever word follows is a name.
     Dot,
     /// `if`, `while`, `for`, `with`: the bracket that follows is not an operand.
@@ -149,7 +151,11 @@ impl Scan<'_> {
             let pending = std::mem::take(&mut self.top().pending);
             self.levels -= pending;
         }
-        self.last = Last::Operator;
+        self.last = if statement {
+            Last::Semicolon
+        } else {
+            Last::Operator
+        };
         self.advance(1);
     }
 
@@ -223,7 +229,8 @@ impl Scan<'_> {
             self.last = Last::Operand;
             return self.advance(length);
         }
-        let begins_statement = self.last == Last::Operand;
+        let after_operand = self.last == Last::Operand;
+        let begins_statement = after_operand || self.last == Last::Semicolon;
         match word {
             "else" => {
                 // An `else` continues the statement before it, whatever that ended with.
@@ -232,7 +239,7 @@ impl Scan<'_> {
                 self.last = Last::Nested;
                 return self.advance(length);
             }
-            "as" | "satisfies" | "in" | "of" | "instanceof" | "is" if begins_statement => {
+            "as" | "satisfies" | "in" | "of" | "instanceof" | "is" if after_operand => {
                 self.last = Last::Operator;
             }
             "extends" | "implements" => {
@@ -248,24 +255,26 @@ impl Scan<'_> {
             }
             "await" if self.last == Last::Control => {}
             "typeof" | "void" | "delete" | "await" | "new" | "yield" | "keyof" | "infer"
-            | "readonly" | "unique" | "asserts" | "do" => {
+            | "readonly" | "unique" | "asserts" | "do" | "return" => {
                 if begins_statement {
                     self.reset();
                 }
-                self.pend();
-                // These are also types and names of their own: `(): void` ends in an operand.
+                if word != "return" {
+                    self.pend();
+                }
+                // These also stand alone: `(): void` ends in a type, and `return` may end a statement.
                 let ends_line = trivia::has_line_break(
                     &self.program
                         [self.offset..trivia::next_token(self.program, self.offset + length)],
                 );
                 self.last = match word {
                     "do" => Last::Nested,
-                    "void" | "readonly" | "unique" if ends_line => Last::Operand,
+                    "void" | "readonly" | "unique" | "return" if ends_line => Last::Operand,
                     _ => Last::Operator,
                 };
             }
-            "async" | "function" | "class" | "return" | "throw" | "const" | "let" | "var"
-            | "case" | "default" | "static" => {
+            "async" | "function" | "class" | "throw" | "const" | "let" | "var" | "case"
+            | "default" | "static" => {
                 if begins_statement || matches!(word, "case" | "default") {
                     self.reset();
                 }
@@ -311,6 +320,8 @@ impl Scan<'_> {
             (b'!', _) if after_operand && !self.line_break => return self.advance(1),
             (b'!' | b'~' | b'?' | b'=' | b':', _) => self.pend(),
             (b'+' | b'-', _) if !after_operand => self.pend(),
+            // A private name, perhaps of the next member of a class.
+            (b'#', _) if after_operand => self.reset(),
             (b'<', b'<') => length = 2,
             (b'<', _) => return self.open(Opener::Angle),
             (b'>', _) if self.top().opener == Opener::Angle => {
@@ -512,6 +523,11 @@ mod tests {
             "a >> b, ",
             "do { a } while (b)\n",
             "return a\n",
+            "if (a) return\n",
+            "if (a) b; else c;\n",
+            "#a = b\n",
+            "x = a < b\n",
+            "const a = <T,>(b: T) => b\n",
         ] {
             assert_eq!(levels(shape, 4 * MAX_LEVELS), None, "{shape} is counted");
         }

@@ -21,10 +21,10 @@ pub(super) fn text<'js>(realm: &Realm<'js>, thrown: &Value<'js>, shift: usize) -
     result.unwrap_or_else(|| UNRENDERABLE.to_owned())
 }
 
-/// Whether a thrown value is the engine's own report of an exhausted heap.
+/// Whether a thrown value is what the engine throws for an exhausted heap.
 pub(super) fn is_out_of_memory<'js>(realm: &Realm<'js>, thrown: &Value<'js>) -> bool {
-    // Without memory even for the error the engine throws nothing at all.
-    if thrown.type_of() == Type::Uninitialized {
+    // Without memory even for the error the engine throws no object.
+    if matches!(thrown.type_of(), Type::Uninitialized | Type::Null) {
         return true;
     }
     let Some(error) = thrown.as_object().filter(|object| object.is_error()) else {

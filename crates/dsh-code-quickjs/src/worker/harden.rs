@@ -16,6 +16,9 @@ mod system;
 #[path = "harden/other.rs"]
 mod system;
 
+#[cfg(all(test, target_os = "linux"))]
+mod foothold;
+
 /// Applies every layer to the calling thread and tells what holds.
 pub(crate) fn apply(terms: &Terms) -> Vec<SandboxLayer> {
     system::apply(terms)

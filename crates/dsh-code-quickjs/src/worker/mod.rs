@@ -12,6 +12,7 @@ mod console;
 mod failure;
 mod globals;
 pub(crate) mod harden;
+mod heap;
 mod inspect;
 mod raw;
 mod realm;
@@ -25,6 +26,7 @@ use std::rc::Rc;
 
 use channel::Channel;
 use clock::Clock;
+use heap::{Gauge, Heap};
 use rquickjs::{Context, Runtime};
 
 use crate::frame::Report;
@@ -54,10 +56,10 @@ fn serve(terms: start::Terms) -> i32 {
     let channel = Rc::new(RefCell::new(Channel::new()));
     let clock = Rc::new(Clock::new());
     let rejections = stray::Rejections::default();
-    let Ok(runtime) = Runtime::new() else {
+    let gauge = Gauge::new(terms.memory_bytes);
+    let Ok(runtime) = Runtime::new_with_alloc(Heap::new(&gauge)) else {
         return NO_ENGINE;
     };
-    runtime.set_memory_limit(usize::try_from(terms.memory_bytes).unwrap_or(usize::MAX));
     runtime.set_max_stack_size(ENGINE_STACK);
     run::watch(&runtime, &channel, &clock);
     rejections.watch(&runtime);
@@ -69,6 +71,6 @@ fn serve(terms: start::Terms) -> i32 {
             return NO_ENGINE;
         };
         channel.borrow_mut().send(&Report::Hello { layers });
-        run::serve(&cx, realm, channel, clock, rejections)
+        run::serve(&cx, realm, channel, clock, gauge, rejections)
     })
 }

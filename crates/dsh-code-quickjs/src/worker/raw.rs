@@ -1,26 +1,12 @@
 //! What the engine's safe interface does not offer.
 
-use rquickjs::{Ctx, TypedArray, Value, qjs};
+use rquickjs::{TypedArray, Value, qjs};
 
 /// The engine's class of an object, whatever its prototype pretends; 0 for anything that is no object.
 #[expect(unsafe_code, reason = "the safe interface does not tell classes apart")]
 pub(super) fn class_of(value: &Value<'_>) -> u32 {
     // SAFETY: the value is alive for the whole call, and the function only reads its tag and its class.
     unsafe { qjs::JS_GetClassID(value.as_raw()) }
-}
-
-/// Caps the heap from now on; 0 lifts the cap.
-#[expect(
-    unsafe_code,
-    reason = "the safe interface needs the lock that running code holds"
-)]
-pub(super) fn cap_memory(cx: &Ctx<'_>, bytes: u64) {
-    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-    // SAFETY: the context is alive, and so is its runtime; the function only stores a number. There is one thread.
-    unsafe {
-        let runtime = qjs::JS_GetRuntime(cx.as_raw().as_ptr());
-        qjs::JS_SetMemoryLimit(runtime, bytes as qjs::size_t);
-    }
 }
 
 /// A copy of the bytes of an array; `None` when its buffer is detached.
@@ -62,19 +48,6 @@ mod tests {
             let detached =
                 "(() => { const a = new Uint8Array(4); a.buffer.transfer(); return a })()";
             assert_eq!(bytes(detached).unwrap_or_default(), Vec::<u8>::new());
-        });
-    }
-
-    #[test]
-    fn a_cap_holds_until_it_is_lifted() {
-        let runtime = Runtime::new().unwrap();
-        Context::full(&runtime).unwrap().with(|cx| {
-            cap_memory(&cx, 4 << 20);
-            let grow = "'x'.repeat(8 << 20).length";
-            assert!(cx.eval::<i32, _>(grow).is_err());
-            drop(cx.catch());
-            cap_memory(&cx, 0);
-            assert_eq!(cx.eval::<i32, _>(grow).unwrap(), 8 << 20);
         });
     }
 }

@@ -14,11 +14,12 @@ use rquickjs::{Ctx, Function, Promise, Result, Runtime, Value};
 use super::call::{Calls, Declaration};
 use super::channel::{Channel, Wake};
 use super::clock::{Clock, micros};
+use super::heap::Gauge;
 use super::realm::Realm;
 use super::stray::{self, Rejections};
 use super::timer::{self, Timers};
 use super::walker::{self, Refusal};
-use super::{call, console, failure, globals, inspect, raw};
+use super::{call, console, failure, globals, inspect};
 use crate::frame::{Failure, Order, Report, Strays};
 use crate::strip;
 
@@ -75,6 +76,7 @@ pub(super) struct World<'js> {
     pub(super) calls: Calls<'js>,
     channel: Rc<RefCell<Channel>>,
     clock: Rc<Clock>,
+    gauge: Rc<Gauge>,
     logs: RefCell<LogMeter>,
     rejections: Rejections,
     memory_bytes: u64,
@@ -119,6 +121,11 @@ impl<'js> World<'js> {
         }
     }
 
+    /// Whether an uncaught throw is the engine's report of an exhausted heap (C260).
+    fn is_out_of_memory(&self, thrown: &Value<'js>) -> bool {
+        self.gauge.was_hit() && failure::is_out_of_memory(&self.realm, thrown)
+    }
+
     fn end(&self, report: &Report<'_>) -> ! {
         self.channel.borrow_mut().send(report);
         exit(0)
@@ -151,6 +158,7 @@ pub(super) fn serve<'js>(
     realm: Realm<'js>,
     channel: Rc<RefCell<Channel>>,
     clock: Rc<Clock>,
+    gauge: Rc<Gauge>,
     rejections: Rejections,
 ) -> i32 {
     let Wake::Frame = channel.borrow_mut().wait(None) else {
@@ -186,13 +194,14 @@ pub(super) fn serve<'js>(
         }
     };
     clock.start(boot.compute);
-    raw::cap_memory(cx, boot.memory_bytes);
+    gauge.set_cap(boot.memory_bytes);
     let world = Calls::new(cx, &realm).map(|calls| {
         Rc::new(World {
             realm: Rc::new(realm),
             calls,
             channel,
             clock,
+            gauge,
             logs: RefCell::new(LogMeter::new(boot.output_bytes)),
             rejections,
             memory_bytes: boot.memory_bytes,
@@ -306,7 +315,7 @@ fn pump<'js>(
             if fired.is_err() {
                 // As in a browser: reported, and the program goes on.
                 let thrown = cx.catch();
-                if failure::is_out_of_memory(&world.realm, &thrown) {
+                if world.is_out_of_memory(&thrown) {
                     fail(cx, world, thrown, None, shift);
                 }
                 world.rejections.add(cx, thrown);
@@ -315,7 +324,11 @@ fn pump<'js>(
         }
         let limit = timers.next();
         if limit.is_none() && !world.calls.is_waiting() {
-            raw::cap_memory(cx, 0);
+            world.gauge.lift();
+            if world.gauge.was_hit() {
+                // A job that had no memory left to say so.
+                out_of_memory(world);
+            }
             throw_text(world, NEVER_SETTLES);
         }
         let wake = world.channel.borrow_mut().wait(limit);
@@ -348,7 +361,7 @@ fn finish<'js>(cx: &Ctx<'js>, world: &World<'js>, main: &Promise<'js>, shift: us
         _ => fail(cx, world, cx.catch(), Some(main), shift),
     };
     // Reporting has to work even when the program used up its heap.
-    raw::cap_memory(cx, 0);
+    world.gauge.lift();
     if value.is_undefined() {
         let strays = world.strays(cx, Some(main.as_value()));
         world.end(&Report::Done {
@@ -382,15 +395,19 @@ fn fail<'js>(
     main: Option<&Promise<'js>>,
     shift: usize,
 ) -> ! {
-    raw::cap_memory(cx, 0);
-    if failure::is_out_of_memory(&world.realm, &thrown) {
-        world.end(&Report::OutOfMemory {
-            strays: world.brief(),
-        });
+    world.gauge.lift();
+    if world.is_out_of_memory(&thrown) {
+        out_of_memory(world);
     }
     let message = failure::text(&world.realm, &thrown, shift);
     let strays = world.strays(cx, main.map(|main| main.as_value()));
     exception(world, &message, strays)
+}
+
+fn out_of_memory(world: &World<'_>) -> ! {
+    world.end(&Report::OutOfMemory {
+        strays: world.brief(),
+    })
 }
 
 fn throw_text(world: &World<'_>, message: &str) -> ! {

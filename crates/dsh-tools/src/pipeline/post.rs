@@ -13,7 +13,8 @@ impl Tools {
     pub(super) async fn post(&self, execution: &Execution, result: Arc<Outcome>) -> Arc<Outcome> {
         let chain = {
             if !self.0.listens(POST) {
-                return result;
+                // On a lane a result waits for the commits before it; the signal counts until then (T293).
+                return cancelled_if(execution, result);
             }
             self.0.read().post.snapshot()
         };

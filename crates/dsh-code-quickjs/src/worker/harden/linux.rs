@@ -81,7 +81,7 @@ fn close_others() -> Result<String, String> {
 }
 
 /// No file, no socket, no other process.
-fn landlock() -> Result<String, String> {
+pub(super) fn landlock() -> Result<String, String> {
     let abi = ABI::V6;
     let status = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
@@ -125,7 +125,7 @@ fn rlimits(terms: &Terms) -> Result<String, String> {
 }
 
 /// What an engine without files, threads and network needs of the kernel.
-const ALLOWED: &[libc::c_long] = &[
+pub(super) const ALLOWED: &[libc::c_long] = &[
     libc::SYS_read,
     libc::SYS_write,
     libc::SYS_ppoll,
@@ -152,9 +152,9 @@ const ALLOWED: &[libc::c_long] = &[
 ];
 
 /// Allowed as long as nothing becomes executable.
-const ALLOWED_DATA: &[libc::c_long] = &[libc::SYS_mmap, libc::SYS_mprotect];
+pub(super) const ALLOWED_DATA: &[libc::c_long] = &[libc::SYS_mmap, libc::SYS_mprotect];
 
-fn seccomp() -> Result<String, String> {
+pub(super) fn seccomp() -> Result<String, String> {
     let program = filter().map_err(|error| error.to_string())?;
     seccompiler::apply_filter(&program).map_err(|error| error.to_string())?;
     Ok(format!("{} calls", ALLOWED.len() + ALLOWED_DATA.len()))
