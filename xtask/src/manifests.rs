@@ -9,6 +9,9 @@ const RULE: &str = "manifest";
 const HEADER: &str = "header";
 const LIST: &str = "crates/README.md";
 
+/// The crates that may hold `unsafe` code, and so have lints of their own: the workspace's cannot be relaxed in places.
+const UNSAFE_ALLOWED: &[&str] = &["dsh-code-quickjs"];
+
 const INHERITED: &[&str] = &["version", "edition", "rust-version", "license", "publish"];
 
 /// Checks every manifest of the workspace, and that `crates/README.md` has one line for each crate.
@@ -54,7 +57,14 @@ fn manifest(file: &File, findings: &mut Vec<Finding>) {
             report(format!("write `{key}.workspace = true`"));
         }
     }
-    if !inherits(table.get("lints")) {
+    let lints = table.get("lints");
+    let own = UNSAFE_ALLOWED
+        .iter()
+        .any(|name| file.path == format!("crates/{name}/Cargo.toml"));
+    if own && !denies_unsafe(lints) {
+        report("deny `unsafe_code` and `undocumented_unsafe_blocks`".to_owned());
+    }
+    if !own && !inherits(lints) {
         report("write `workspace = true` under `[lints]`".to_owned());
     }
     for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
@@ -71,6 +81,13 @@ fn manifest(file: &File, findings: &mut Vec<Finding>) {
             }
         }
     }
+}
+
+/// Whether lints refuse `unsafe` where it is not allowed by name, and `unsafe` without a reason.
+fn denies_unsafe(lints: Option<&Value>) -> bool {
+    let level = |tool: &str, lint: &str| lints?.get(tool)?.get(lint)?.as_str();
+    level("rust", "unsafe_code") == Some("deny")
+        && level("clippy", "undocumented_unsafe_blocks").is_some()
 }
 
 fn inherits(value: Option<&Value>) -> bool {
@@ -186,6 +203,28 @@ mod tests {
             1
         );
         assert_eq!(with_manifest("[workspace]"), ["has no `[package]`"]);
+    }
+
+    #[test]
+    fn a_crate_with_unsafe_code_has_lints_of_its_own() {
+        let path = format!("crates/{}/Cargo.toml", UNSAFE_ALLOWED[0]);
+        let line = format!("| [`{0}`]({0}) | does |", UNSAFE_ALLOWED[0]);
+        let root = format!("crates/{}/src/lib.rs", UNSAFE_ALLOWED[0]);
+        let with_lints = |lints: &str| {
+            let manifest = GOOD.replace("[lints]\nworkspace = true", lints);
+            messages(&[
+                (path.as_str(), manifest.as_str()),
+                (root.as_str(), "//! Owns a."),
+                (LIST, line.as_str()),
+            ])
+        };
+        let strict = "[lints.rust]\nunsafe_code = \"deny\"\n[lints.clippy]\nundocumented_unsafe_blocks = \"warn\"";
+        assert_eq!(with_lints(strict), Vec::<String>::new());
+        let lax = strict.replace("deny", "allow");
+        assert_eq!(
+            with_lints(&lax),
+            ["deny `unsafe_code` and `undocumented_unsafe_blocks`"]
+        );
     }
 
     #[test]
