@@ -6,8 +6,8 @@ use compact_str::CompactString;
 use dsh_schema::Document;
 use dsh_tools::{CallId, Host, Outcome, codes};
 use parking_lot::Mutex;
-use sha2::{Digest, Sha256};
 
+use crate::envelope::digest;
 use crate::{SubCall, SubCallOutcome};
 
 /// Keeps one line per accepted call. The lane starts and commits in the order of submission, so counting is enough to know
@@ -39,11 +39,10 @@ impl CallBook {
         if !self.observed {
             return;
         }
-        let digest = Sha256::digest(arguments.to_json());
         self.lines.lock().calls.push(SubCall {
             id: id.clone(),
             tool: tool.clone(),
-            arguments_digest: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            arguments_digest: digest(&arguments.to_json()),
             outcome: SubCallOutcome::Abandoned,
             code: None,
             duration_ms: None,

@@ -170,22 +170,23 @@ impl CodeMode {
         let [typescript, python] = Language::ALL
             .map(|language| Ok::<_, CodeError>((language, transport::tool(language, &shared)?)));
         let transports = [typescript?, python?];
-        // The flavour without a runtime is the first one (C100).
-        tools
-            .global(fiber)
-            .mount_transport(transports[0].1.clone())?;
         let mode = Self(Arc::new(Mounted {
             shared,
             tools: tools.clone(),
             prompt: prompt.clone(),
             transports,
         }));
+        let mut staged = Staged::default();
+        // The flavour without a runtime is the first one (C100).
+        let transport = mode.0.transports[0].1.clone();
+        staged.keep(Undo::Tools(tools.global(fiber).mount_transport(transport)?));
         let receiver = prompt.global(fiber);
-        receiver.tools(mode.contribution())?;
+        staged.keep(Undo::Prompt(receiver.tools(mode.contribution())?));
         if tools.mode(None).has_transport() {
-            receiver.section(mode.rule())?;
-            receiver.section(mode.sdk())?;
+            staged.keep(Undo::Prompt(receiver.section(mode.rule())?));
+            staged.keep(Undo::Prompt(receiver.section(mode.sdk())?));
         }
+        staged.finish();
         Ok(mode)
     }
 
@@ -216,30 +217,22 @@ impl CodeMode {
             drop(runtime);
             shared.notify();
         };
-        let mut undos = match fiber.effect("code runtime", clear.clone()) {
-            Ok(effect) => vec![Undo::Effect(effect)],
+        let mut staged = Staged::default();
+        match fiber.effect("code runtime", clear.clone()) {
+            Ok(effect) => staged.keep(Undo::Effect(effect)),
             Err(inactive) => {
                 clear();
                 return Err(inactive.into());
             }
-        };
+        }
         // `run_code` speaks of the language of its programs (C50).
-        let flavour = self
-            .0
-            .transports
-            .iter()
-            .skip(1)
-            .find(|(of, _)| Some(*of) == language);
-        if let Some((_, transport)) = flavour {
-            undos.push(Undo::Tools(
-                self.0
-                    .tools
-                    .global(fiber)
-                    .mount_transport(transport.clone())?,
-            ));
+        let mut others = self.0.transports.iter().skip(1);
+        if let Some((_, transport)) = others.find(|(of, _)| Some(*of) == language) {
+            let receiver = self.0.tools.global(fiber);
+            staged.keep(Undo::Tools(receiver.mount_transport(transport.clone())?));
         }
         self.0.shared.notify();
-        Ok(Registration(undos))
+        Ok(staged.finish())
     }
 
     /// The runtime that is mounted.
@@ -255,22 +248,14 @@ impl CodeMode {
     ///
     /// The scope has chosen already, or its lifetime has ended.
     pub fn present_as(&self, scope: &Scope, mode: Mode) -> Result<Registration, CodeError> {
-        let mut registration = Registration(vec![Undo::Tools(
-            self.0.tools.scoped(scope).present_as(mode)?,
-        )]);
+        let mut staged = Staged::default();
+        staged.keep(Undo::Tools(self.0.tools.scoped(scope).present_as(mode)?));
         if mode.has_transport() {
             let receiver = self.0.prompt.scoped(scope);
-            for section in [self.rule(), self.sdk()] {
-                match receiver.section(section) {
-                    Ok(section) => registration.0.push(Undo::Prompt(section)),
-                    Err(error) => {
-                        registration.dispose();
-                        return Err(error.into());
-                    }
-                }
-            }
+            staged.keep(Undo::Prompt(receiver.section(self.rule())?));
+            staged.keep(Undo::Prompt(receiver.section(self.sdk())?));
         }
-        Ok(registration)
+        Ok(staged.finish())
     }
 
     /// As [`present_as`](CodeMode::present_as), but a mode with programs is in force only while a runtime is mounted; without
@@ -441,6 +426,26 @@ enum Undo {
     Effect(Effect),
     Tools(dsh_tools::Registration),
     Prompt(dsh_prompt::Registration),
+}
+
+/// Several changes that are made together: what was made is taken back unless all were.
+#[derive(Default)]
+struct Staged(Vec<Undo>);
+
+impl Staged {
+    fn keep(&mut self, undo: Undo) {
+        self.0.push(undo);
+    }
+
+    fn finish(mut self) -> Registration {
+        Registration(std::mem::take(&mut self.0))
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        Registration(std::mem::take(&mut self.0)).dispose();
+    }
 }
 
 impl Registration {

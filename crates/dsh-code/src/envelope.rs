@@ -3,6 +3,7 @@
 use compact_str::CompactString;
 use dsh_tools::{CallId, Execution};
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
 use crate::{RunError, RunReport};
 
@@ -14,6 +15,8 @@ pub struct RunEnvelope {
     pub call_id: CallId,
     /// What the model said the program does.
     pub description: String,
+    /// SHA-256 of the program's text, in hexadecimal.
+    pub program_digest: String,
     /// The language of the runtime.
     pub language: String,
     /// The runtime's label of its isolation.
@@ -76,4 +79,12 @@ pub trait RunObserver: Send + Sync {
     fn printed(&self, execution: &Execution, line: &str) {
         let _ = (execution, line);
     }
+}
+
+/// SHA-256 in hexadecimal.
+pub(crate) fn digest(text: &str) -> String {
+    Sha256::digest(text)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }

@@ -100,6 +100,7 @@ async fn run(
         let envelope = RunEnvelope {
             call_id: cx.execution().id().clone(),
             description: description.to_owned(),
+            program_digest: crate::envelope::digest(text_of(&arguments, "code")),
             language,
             isolation,
             error: ran.and_then(|result| result.error.clone()),

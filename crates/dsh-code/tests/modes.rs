@@ -409,3 +409,39 @@ fn a_description_breaks_nothing() {
     assert!(prompt.contains("{{x}} and {{ y }}"));
     assert!(prompt.contains("\n````ts\n") && prompt.ends_with("\n````"));
 }
+
+/// A set-up that fails half-way leaves nothing behind.
+#[test]
+fn a_refused_set_up_is_taken_back() {
+    let world = world(Mode::Native);
+    let own = world
+        .prompt
+        .scoped(&world.agent)
+        .section(Section::new("tools:sdk", 150, "mine"))
+        .unwrap();
+    let refused = world.code.present_as(&world.agent, Mode::Code).unwrap_err();
+    assert_eq!(refused.code(), "PROMPT_CONTRIBUTION_REFUSED");
+    assert_eq!(world.tools.mode(Some(&world.agent)), Mode::Native);
+    own.dispose();
+    world.code.present_as(&world.agent, Mode::Code).unwrap();
+    assert_eq!(
+        sections(&world.assemble(Some(&world.agent)).unwrap()),
+        ["tools:code-only", "tools:sdk"]
+    );
+
+    let (tools, prompt) = (
+        dsh_tools::Tools::new(dsh_tools::ToolsConfig {
+            mode: Mode::Code,
+            ..Default::default()
+        }),
+        dsh_prompt::Prompt::new(PromptConfig::default()),
+    );
+    prompt
+        .global(&world.fiber)
+        .section(Section::new("tools:sdk", 150, "mine"))
+        .unwrap();
+    assert!(
+        dsh_code::CodeMode::mount(&world.fiber, &tools, &prompt, CodeConfig::default()).is_err()
+    );
+    assert!(tools.get(RUN_CODE, None).is_none());
+}

@@ -383,6 +383,7 @@ fn the_envelope_has_what_the_model_does_not() {
     assert_eq!(*world.watch.lines.lock(), ["line"]);
     let envelope = serde_json::to_value(&world.watch.envelopes.lock()[0]).unwrap();
     assert_eq!(envelope["callId"], "k7");
+    assert_eq!(envelope["programDigest"].as_str().unwrap().len(), 64);
     assert_eq!(
         (
             &envelope["description"],

@@ -15,8 +15,8 @@ use dsh_testkit::{Driven, Invariants, MockTool, Trace, block_on};
 use dsh_tools::lane::LaneConfig;
 use dsh_tools::{
     Around, Attempt, Block, Call, Content, ContextMessage, ContextSource, Denial, Effect,
-    ErrorInfo, Execution, Failure, FailureError, Outcome, PostDecision, PreDecision, Receiver,
-    Settled, Signal, Tool, ToolError,
+    ErrorInfo, Execution, Failure, FailureError, Outcome, PostDecision, PreDecision, Reason,
+    Receiver, Settled, Signal, Tool, ToolError,
 };
 use rig::{Rig, call, code_of, content, context, contexts_of, json, named, text_of, tool};
 
@@ -668,6 +668,65 @@ fn the_body_is_that_of_dispatch() {
         })
         .unwrap();
     assert_eq!(text_of(&rig.run("t")), "new");
+}
+
+/// T201, T343: arguments are judged by the definition that runs, not by the one that was visible at admission.
+#[test]
+fn arguments_are_judged_by_the_tool_of_dispatch() {
+    let strict = || {
+        Tool::new("t", "Needs a member.")
+            .parameters(ParameterSpec::new().required("x", spec::integer()))
+            .returns(spec::json())
+            .run(|_, _| async { Ok(Document::string("ran")) })
+            .unwrap()
+    };
+    for (old, new, expected) in [
+        (
+            named("t"),
+            strict(),
+            "Error: invalid arguments: missing required property \"x\"",
+        ),
+        (strict(), named("t"), "t"),
+    ] {
+        let rig = Rig::new();
+        let change = Mutex::new(Some((rig.register(old), new)));
+        let receiver = rig.global();
+        rig.global()
+            .guard(move |_: &Execution| {
+                if let Some((old, new)) = change.lock().unwrap().take() {
+                    old.dispose();
+                    receiver.register(new).unwrap();
+                }
+                None::<Denial>
+            })
+            .unwrap();
+        assert_eq!(text_of(&rig.run("t")), expected);
+    }
+}
+
+/// T344: arguments are refused inside the body stage, so the call counts as one whose body was invoked.
+#[test]
+fn refused_arguments_count_as_an_invocation() {
+    let rig = Rig::new();
+    let strict = Tool::new("t", "Needs a member.")
+        .parameters(ParameterSpec::new().required("x", spec::integer()))
+        .returns(spec::json())
+        .run(|_, _| async { Ok(Document::null()) })
+        .unwrap();
+    rig.register(strict);
+    let (canceller, call) = rig.cancellable("t");
+    rig.global()
+        .on_execute(move |_, next| {
+            let canceller = canceller.clone();
+            async move {
+                let attempt = next.run().await?;
+                assert_eq!(code_of(attempt.outcome()), Some("INVALID_ARGS"));
+                canceller.cancel(Reason::Cancelled);
+                Ok(Around::success(Document::string("made up"), []))
+            }
+        })
+        .unwrap();
+    assert_eq!(code_of(&rig.execute(call)), Some("ABORTED"));
 }
 
 /// T174: policy is consulted about names that nobody has.

@@ -123,7 +123,12 @@ fn executable_memory() -> io::Result<()> {
 fn other_calls() -> Result<(), String> {
     let mut let_through = Vec::new();
     for number in 0..600 {
-        if system::ALLOWED.contains(&number) || system::ALLOWED_DATA.contains(&number) {
+        // The kernel's own trampolines for probes on x86-64 pass every filter, and end a process that calls them itself.
+        let is_trampoline = cfg!(target_arch = "x86_64") && matches!(number, 335 | 336);
+        if is_trampoline
+            || system::ALLOWED.contains(&number)
+            || system::ALLOWED_DATA.contains(&number)
+        {
             continue;
         }
         // SAFETY: the filter refuses these calls before the kernel looks at their arguments; were one let through, zeros
