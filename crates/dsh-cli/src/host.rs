@@ -29,7 +29,7 @@ impl Host for SystemHost {
     }
 
     fn random(&self) -> u64 {
-        // Seeded by the system for each state.
+        // Keys from the system for each thread, and others for each state made from them.
         RandomState::new().build_hasher().finish()
     }
 
@@ -39,5 +39,31 @@ impl Host for SystemHost {
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
         Box::pin(tokio::time::sleep(duration))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn time_passes_and_nothing_comes_twice() {
+        let host = SystemHost::start();
+        let before = host.now_ms();
+        host.sleep(Duration::from_millis(2)).await;
+        assert!(host.now_ms() > before);
+        assert_eq!(
+            (0..100)
+                .map(|_| host.random())
+                .collect::<HashSet<_>>()
+                .len(),
+            100
+        );
+        assert_eq!(
+            (host.fresh_id("run"), host.fresh_id("run")),
+            ("run-1".into(), "run-2".into())
+        );
     }
 }

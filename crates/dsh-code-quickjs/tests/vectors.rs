@@ -2,7 +2,7 @@
 //!
 //! The folder comes from `DSH_VECTORS`; without it, the copy beside this file is read. The test prints how many rows passed,
 //! were skipped and failed, and fails on any failure. A row that a decision overrules is compared with what the decision says,
-//! see [`decided`]; one that is overruled and not known there is skipped with the decision named.
+//! see `decided`; one that is overruled and not known there is skipped with the decision named.
 //!
 //! Of a recorded failure everything is compared but the frames of its stack, which are the engine's. Records of calls are
 //! compared as far as their order is defined: starts among each other, settlements among each other, and each settlement
@@ -56,6 +56,7 @@ fn plain(value: ValueRef<'_>) -> Content {
 }
 
 type Trace = Arc<Mutex<Vec<String>>>;
+type Turns = Arc<tokio::sync::Mutex<()>>;
 
 /// A tool of the scenario before it has a body.
 fn tool(
@@ -76,8 +77,8 @@ fn at_once(
     move |arguments, cx| ready(body(arguments.root(), &cx))
 }
 
-/// Returns its id after some time, or stops when it is told to.
-fn sleeper(name: &'static str, safe: bool, trace: &Trace) -> Tool {
+/// Returns its id after some time, or as soon as it is told to stop.
+fn sleeper(name: &'static str, safe: bool, trace: &Trace, turns: &Turns) -> Tool {
     let parameters = ParameterSpec::new()
         .required("id", spec::string())
         .required("ms", spec::number());
@@ -85,22 +86,25 @@ fn sleeper(name: &'static str, safe: bool, trace: &Trace) -> Tool {
     if safe {
         tool = tool.concurrency_safe();
     }
-    let trace = trace.clone();
+    let (trace, turns) = (trace.clone(), turns.clone());
     let body = move |arguments: Document, cx: RunContext| {
-        let trace = trace.clone();
+        let (trace, turns) = (trace.clone(), turns.clone());
         async move {
             let arguments = arguments.to_value();
             let id = text(&arguments, "id");
             trace.lock().push(format!("start:{name}:{id}"));
             let time = Duration::from_millis(arguments["ms"].as_u64().unwrap());
             let stop = std::pin::pin!(cx.signal().cancelled());
-            let sleep = std::pin::pin!(tokio::time::sleep(time));
-            let is_stopped = matches!(select(stop, sleep).await, Either::Left(_));
+            let wait = std::pin::pin!(async {
+                tokio::time::sleep(time).await;
+                // Timers of one tick fire together; in the recording each end was seen before the next. The turn is handed on
+                // by a task of its own, so what runs bodies has looked at this end by then.
+                let turn = turns.lock_owned().await;
+                tokio::spawn(async move { drop(turn) });
+            });
+            let is_stopped = matches!(select(stop, wait).await, Either::Left(_));
             let how = if is_stopped { ":aborted" } else { "" };
             trace.lock().push(format!("end:{name}:{id}{how}"));
-            if is_stopped {
-                return Err(ToolError::new("stopped"));
-            }
             Ok(Document::string(id))
         }
     };
@@ -110,6 +114,7 @@ fn sleeper(name: &'static str, safe: bool, trace: &Trace) -> Tool {
 /// The tools that the recorded programs were bound to, in the order of their registration.
 fn tools(trace: &Trace) -> Vec<Tool> {
     let none = ParameterSpec::new;
+    let turns = Turns::default();
     let said = |text: &'static str| at_once(move |_, _| Ok(Document::string(text)));
     let tools = [
         tool("echo", none().optional("v", spec::json()), spec::json()).run(at_once(
@@ -132,16 +137,20 @@ fn tools(trace: &Trace) -> Vec<Tool> {
             let sum = ["a", "b"].map(|key| arguments[key].as_i64().unwrap());
             Ok(document(&json!(sum.iter().sum::<i64>())))
         })),
-        tool("fail", none().required("message", spec::string()), spec::json())
-            .concurrency_safe()
-            .run(at_once(|arguments, _| {
-                Err(ToolError::new(text(&arguments.to_value(), "message")))
-            })),
+        tool(
+            "fail",
+            none().required("message", spec::string()),
+            spec::json(),
+        )
+        .concurrency_safe()
+        .run(at_once(|arguments, _| {
+            Err(ToolError::new(text(&arguments.to_value(), "message")))
+        })),
         tool("coded", none(), spec::json()).run(at_once(|_, _| {
             Err(ToolError::coded("HarnessError", "CODED", "coded failure"))
         })),
-        Ok(sleeper("slow", true, trace)),
-        Ok(sleeper("excl", false, trace)),
+        Ok(sleeper("slow", true, trace, &turns)),
+        Ok(sleeper("excl", false, trace, &turns)),
         // Its value does not fit what it declares.
         tool("bad", none(), spec::integer()).run(said("no integer")),
         tool("denied", none(), spec::string()).run(said("never")),
@@ -224,7 +233,7 @@ enum Comparison {
     Says(&'static str),
 }
 
-/// What the decisions say instead of what was recorded, for a row that they overrule.
+/// What holds instead of what was recorded, for a row that is known to differ.
 fn decided(row: &mut Value) -> Option<Comparison> {
     use Comparison::{Fails, OneLine, Says, Whole};
     let returns = |row: &mut Value, value: Value, text: &str| {
@@ -248,6 +257,13 @@ fn decided(row: &mut Value) -> Option<Comparison> {
             row["dispatch_events"] = json!([start, settle]);
             returns(row, json!(1), "1")
         }
+        // C125: the recorded system does not have the hint yet that the rule asks for.
+        "call-no-args" => {
+            let text = "must be lossless JSON";
+            let hint = format!("{text}; pass an arguments object such as `{{}}`");
+            *row = serde_json::from_str(&row.to_string().replace(text, &hint)).unwrap();
+            Whole
+        }
         // D15: timers are there, the rest of a host is not. C277: a rejection that nobody handles ends nothing.
         "globals-clean" => {
             let types = "undefined,undefined,undefined,function,object,undefined,undefined";
@@ -258,7 +274,7 @@ fn decided(row: &mut Value) -> Option<Comparison> {
         // D16.
         "return-lone_surrogate" => Fails("invalid-output", "must be lossless JSON"),
         // D34: layout of inspected values, texts of engine and stripper.
-        _ if id.starts_with("log-") => OneLine,
+        _ if id.starts_with("log-") && row.get("overruled_by").is_some() => OneLine,
         "throw-typeerror" => Fails("exception", "TypeError: "),
         "syntax-enum" => Fails("exception", "`enum`"),
         "ts-param-property" => Fails("exception", "parameter propert"),
@@ -286,7 +302,8 @@ fn compare(row: &Value, comparison: &Comparison, got: &Value) -> Check {
             let message = text(&got["error"], "message");
             let first = message.lines().next().unwrap_or_default();
             let rest = first.strip_prefix(&format!("code run failed ({kind}): "));
-            got["error"]["info"] == json!({ "name": "CodeRunFailedError", "code": "CODE_RUN_FAILED" })
+            got["error"]["info"]
+                == json!({ "name": "CodeRunFailedError", "code": "CODE_RUN_FAILED" })
                 && rest.is_some_and(|rest| rest.contains(part))
         }
         Comparison::Says(part) => text(&got["value"], "result").contains(part),
@@ -428,16 +445,18 @@ async fn code_mode() {
     let (mut passed, mut skipped, mut failed, mut failures) = (0, 0, 0, String::new());
     for line in rows.lines().filter(|line| !line.trim().is_empty()) {
         let mut row: Value = serde_json::from_str(line).unwrap();
-        let comparison = match row.get("overruled_by").cloned() {
+        let is_overruled = row.get("overruled_by").is_some();
+        let comparison = match decided(&mut row) {
+            Some(comparison) => comparison,
+            None if is_overruled => {
+                println!(
+                    "code_mode.jsonl: skipped {}, overruled by {}",
+                    row["id"], row["overruled_by"]
+                );
+                skipped += 1;
+                continue;
+            }
             None => Comparison::Whole,
-            Some(decision) => match decided(&mut row) {
-                Some(comparison) => comparison,
-                None => {
-                    println!("code_mode.jsonl: skipped {}, overruled by {decision}", row["id"]);
-                    skipped += 1;
-                    continue;
-                }
-            },
         };
         match check(&runtime, &row, &comparison).await {
             Ok(()) => passed += 1,

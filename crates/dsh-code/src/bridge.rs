@@ -31,7 +31,7 @@ use futures_util::{FutureExt, StreamExt};
 use parking_lot::Mutex;
 
 use crate::call_book::CallBook;
-use crate::dispatch::LogEntry;
+use crate::code_mode::Shared;
 use crate::log_tasks::{self, LogTasks};
 use crate::{
     Binding, BoxFuture, CodeDispatchSink, CodeRuntime, DispatchLog, DispatchLogNext, ErrorClass,
@@ -51,7 +51,8 @@ pub(crate) struct Setup {
     pub(crate) cap: usize,
     pub(crate) overlap: Overlap,
     pub(crate) sink: Option<Arc<dyn CodeDispatchSink>>,
-    pub(crate) log_chain: Arc<[LogEntry]>,
+    /// Where the listeners of `tools/code-dispatch-log` are looked up.
+    pub(crate) shared: Arc<Shared>,
     pub(crate) host: Option<Arc<dyn Host>>,
     pub(crate) limits: Option<Limits>,
     pub(crate) log_sink: Option<LogSink>,
@@ -74,7 +75,7 @@ pub(crate) async fn run(
 ) -> Finished {
     let (canceller, signal) = Signal::following(std::slice::from_ref(cx.signal()));
     let book = Arc::new(CallBook::new(setup.host, setup.observed));
-    let logs = Arc::new(LogTasks::new(setup.cap));
+    let logs = Arc::new(LogTasks::new(setup.cap, canceller.clone()));
     let config = LaneConfig {
         cap: setup.cap,
         overlap: setup.overlap,
@@ -84,10 +85,11 @@ pub(crate) async fn run(
     let clerk = Clerk {
         cx: cx.clone(),
         sink: setup.sink.zip(cx.execution().agent().cloned()),
-        log_chain: setup.log_chain,
+        shared: setup.shared,
         logs: logs.clone(),
         book: book.clone(),
         signal: signal.clone(),
+        unlogged: None,
     };
     let (handle, lane) = cx.tools().lane(config, clerk);
     let names = bound_names(cx);
@@ -262,10 +264,12 @@ fn refused(message: String) -> BoxFuture<'static, Result<Document, String>> {
 struct Clerk {
     cx: RunContext,
     sink: Option<(Arc<dyn CodeDispatchSink>, Scope)>,
-    log_chain: Arc<[LogEntry]>,
+    shared: Arc<Shared>,
     logs: Arc<LogTasks>,
     book: Arc<CallBook>,
     signal: Signal,
+    /// The call whose start could not be logged; the last one, since nothing starts after it.
+    unlogged: Option<CallId>,
 }
 
 impl Clerk {
@@ -303,7 +307,9 @@ impl Clerk {
             is_error: settled.is_error(),
             content: settled.content().clone(),
         };
-        if !self.log_chain.iter().any(|entry| entry.admits(agent)) {
+        // Looked up for each call, so that nobody hears of one after its listener is gone.
+        let log_chain = self.shared.log_chain();
+        if !log_chain.iter().any(|entry| entry.admits(agent)) {
             return sink.settled(agent, &dispatch);
         }
         let log = DispatchLog {
@@ -314,7 +320,7 @@ impl Clerk {
             is_error: dispatch.is_error,
             content: dispatch.content.clone(),
         };
-        let next = DispatchLogNext::new(self.log_chain.clone(), log);
+        let next = DispatchLogNext::new(log_chain, log);
         let (sink, agent) = (sink.clone(), agent.clone());
         self.logs.push(async move {
             let mut dispatch = dispatch;
@@ -335,9 +341,16 @@ impl Clerk {
 impl LaneEvents for Clerk {
     fn starting(&mut self, call: &Call) -> Result<(), ToolError> {
         self.book.started();
-        if let (Some((sink, agent)), Arguments::Document(arguments)) = (&self.sink, &call.arguments)
-        {
-            sink.started(agent, &self.start(&call.id, &call.name, arguments.clone()))?;
+        let (Some((sink, agent)), Arguments::Document(arguments)) = (&self.sink, &call.arguments)
+        else {
+            return Ok(());
+        };
+        let start = self.start(&call.id, &call.name, arguments.clone());
+        if let Err(error) = log_tasks::contain(|| sink.started(agent, &start)) {
+            // The run is cancelled with that, so the call is turned away at the door. The lane itself goes on, for what has
+            // started before has to be settled in the log (C154, C155).
+            self.unlogged = Some(call.id.clone());
+            self.logs.fail(error);
         }
         Ok(())
     }
@@ -364,7 +377,12 @@ impl LaneEvents for Clerk {
         if settled.concludes_turn() {
             self.cx.conclude_turn();
         }
-        self.log(settled)
+        if self.unlogged.as_ref() != Some(settled.execution().id())
+            && let Err(error) = log_tasks::contain(|| self.log(settled))
+        {
+            self.logs.fail(error);
+        }
+        Ok(())
     }
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use dsh_context::{Effect, EntryTable, Fiber, Scope};
 use dsh_prompt::{AssembleContext, Prompt, PromptError, Section, ToolContribution};
@@ -268,37 +268,31 @@ impl CodeMode {
         if !mode.has_transport() {
             return self.present_as(scope, mode);
         }
-        let declared: Arc<Mutex<Option<Registration>>> = Arc::default();
-        let (mounted, owner, state) = (Arc::downgrade(&self.0), scope.clone(), declared.clone());
-        let follow = move || -> Result<(), CodeError> {
-            let Some(code) = mounted.upgrade().map(CodeMode) else {
-                return Ok(());
-            };
-            let mut declared = state.lock();
-            match (code.runtime().is_some(), declared.is_some()) {
-                (true, false) => *declared = Some(code.present_as(&owner, mode)?),
-                (false, true) => drop(declared.take().map(|registration| registration.dispose())),
-                _ => {}
-            }
-            Ok(())
-        };
-        follow()?;
-        let label = scope.label().to_owned();
-        let wake: Arc<dyn Fn() + Send + Sync> = Arc::new(move || {
-            if let Err(error) = follow() {
-                tracing::warn!(scope = label, %error, "a scope could not be presented as it was configured");
-            }
+        let presentation = Arc::new(Presentation {
+            code: Arc::downgrade(&self.0),
+            scope: scope.clone(),
+            mode,
+            state: Mutex::default(),
         });
-        let id = self.0.shared.waiting.write().push(wake);
+        // Listen before looking, so that a runtime that comes in between is not missed.
+        let woken = presentation.clone();
+        let id = self.0.shared.waiting.write().push(Arc::new(move || {
+            if let Err(error) = woken.settle() {
+                let scope = woken.scope.label();
+                tracing::warn!(scope, %error, "a scope could not be presented as it was configured");
+            }
+        }));
         let shared = self.0.shared.clone();
+        let settled = presentation.settle();
         let stop = move || {
             let wake = shared.waiting.write().remove(id);
             drop(wake);
-            let registration = declared.lock().take();
-            if let Some(registration) = registration {
-                registration.dispose();
-            }
+            presentation.end();
         };
+        if let Err(error) = settled {
+            stop();
+            return Err(error);
+        }
         match scope.fiber().effect("tool presentation", stop.clone()) {
             Ok(effect) => Ok(Registration(vec![Undo::Effect(effect)])),
             Err(inactive) => {
@@ -406,6 +400,74 @@ impl CodeMode {
                 .unwrap_or_default())
         })
         .verbatim()
+    }
+}
+
+/// What a scope is to have while there is a runtime (C19).
+struct Presentation {
+    code: Weak<Mounted>,
+    scope: Scope,
+    mode: Mode,
+    state: Mutex<Presented>,
+}
+
+#[derive(Default)]
+struct Presented {
+    declared: Option<Registration>,
+    /// Nothing is declared any more.
+    over: bool,
+    /// Somebody is at it, perhaps further up on this stack: a declaration tells listeners, who may mount or dispose.
+    working: bool,
+    /// Whoever is at it has to look once more.
+    again: bool,
+}
+
+impl Presentation {
+    /// Makes what is declared follow what is mounted. No lock is held while something is declared or taken back.
+    fn settle(&self) -> Result<(), CodeError> {
+        {
+            let mut state = self.state.lock();
+            if state.working {
+                state.again = true;
+                return Ok(());
+            }
+            state.working = true;
+        }
+        loop {
+            let followed = self.follow();
+            let mut state = self.state.lock();
+            if !std::mem::take(&mut state.again) {
+                state.working = false;
+                return followed;
+            }
+        }
+    }
+
+    fn follow(&self) -> Result<(), CodeError> {
+        let code = self.code.upgrade().map(CodeMode);
+        let ready = code.filter(|code| code.runtime().is_some());
+        let (over, declared) = {
+            let mut state = self.state.lock();
+            (state.over, state.declared.take())
+        };
+        let declared = match (ready, declared) {
+            (Some(code), None) if !over => Some(code.present_as(&self.scope, self.mode)?),
+            (Some(_), Some(declared)) if !over => Some(declared),
+            (_, Some(declared)) => {
+                declared.dispose();
+                None
+            }
+            _ => None,
+        };
+        self.state.lock().declared = declared;
+        Ok(())
+    }
+
+    /// Takes back what is declared, for good.
+    fn end(&self) {
+        self.state.lock().over = true;
+        // Taking back does not fail.
+        let _taken_back = self.settle();
     }
 }
 

@@ -1,11 +1,11 @@
-//! Log entries that are written beside the lane.
+//! Log entries that are written beside the lane, and what becomes of a run whose log fails.
 
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
-use dsh_tools::{BoxFuture, ToolError};
+use dsh_tools::{BoxFuture, Canceller, Reason, ToolError};
 use futures_util::FutureExt;
 use parking_lot::Mutex;
 
@@ -17,17 +17,28 @@ pub(crate) struct LogTasks {
     pending: AtomicUsize,
     waiting: Mutex<Option<Waker>>,
     failure: Mutex<Option<ToolError>>,
+    /// Ends the run: a log that cannot be written lets nothing more happen.
+    canceller: Canceller,
 }
 
 impl LogTasks {
-    pub(crate) fn new(cap: usize) -> Self {
+    pub(crate) fn new(cap: usize, canceller: Canceller) -> Self {
         Self {
             cap,
             new: Mutex::default(),
             pending: AtomicUsize::new(0),
             waiting: Mutex::default(),
             failure: Mutex::default(),
+            canceller,
         }
+    }
+
+    /// An entry cannot be written. The run is cancelled, and ends with the first such failure.
+    pub(crate) fn fail(&self, error: ToolError) {
+        self.canceller.cancel(Reason::Other {
+            message: error.message().into(),
+        });
+        self.failure.lock().get_or_insert(error);
     }
 
     /// Adds an entry that is being written.
@@ -44,7 +55,7 @@ impl LogTasks {
     /// An entry is written, or not.
     pub(crate) fn finished(&self, result: Result<(), ToolError>) {
         if let Err(error) = result {
-            self.failure.lock().get_or_insert(error);
+            self.fail(error);
         }
         self.pending.fetch_sub(1, Ordering::AcqRel);
         let waiting = self.waiting.lock().take();
@@ -69,6 +80,15 @@ impl LogTasks {
     }
 }
 
+/// Runs what writes an entry; its panic is its failure.
+pub(crate) fn contain(write: impl FnOnce() -> Result<(), ToolError>) -> Result<(), ToolError> {
+    catch_unwind(AssertUnwindSafe(write)).unwrap_or_else(|_| Err(panicked()))
+}
+
+fn panicked() -> ToolError {
+    ToolError::new("the log panicked")
+}
+
 /// A task whose panic is its failure.
 pub(crate) async fn contained(
     task: BoxFuture<'static, Result<(), ToolError>>,
@@ -76,5 +96,5 @@ pub(crate) async fn contained(
     AssertUnwindSafe(task)
         .catch_unwind()
         .await
-        .unwrap_or_else(|_| Err(ToolError::new("the log panicked")))
+        .unwrap_or_else(|_| Err(panicked()))
 }

@@ -1,5 +1,6 @@
 //! The tool `run_code` (chapter 5 of the Code Mode specification).
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use dsh_schema::{Document, spec};
@@ -75,13 +76,13 @@ async fn run(
         cap: config.max_parallel_sub_calls,
         overlap: config.overlap,
         sink: config.sink.clone(),
-        log_chain: shared.log_chain(),
+        shared: shared.clone(),
         host: config.host.clone(),
         limits: config.limits,
         log_sink: observer.clone().map(|observer| {
             let execution = cx.execution().clone();
             let sink: crate::LogSink =
-                Arc::new(move |line: &str| observer.printed(&execution, line));
+                Arc::new(move |line: &str| told(|| observer.printed(&execution, line)));
             sink
         }),
         observed: observer.is_some(),
@@ -111,9 +112,16 @@ async fn run(
             calls,
             report: ran.map(|result| result.report.clone()).unwrap_or_default(),
         };
-        observer.finished(cx.execution(), &envelope);
+        told(|| observer.finished(cx.execution(), &envelope));
     }
     completion(result?)
+}
+
+/// Tells an observer. It looks on; what goes wrong in it changes nothing.
+fn told(tell: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(tell)).is_err() {
+        tracing::warn!("an observer of programs panicked");
+    }
 }
 
 /// What a program left behind is for the operator, never for the model (D15).

@@ -450,6 +450,34 @@ fn classification_leaves_the_text_alone() {
     );
 }
 
+/// T293, T299: a result that waits for the commits before it is still under the signal, listeners or not.
+#[test]
+fn a_result_that_waits_for_its_turn_can_be_cancelled() {
+    for listens in [false, true] {
+        let rig = Rig::new();
+        let (gate, _) = gated(&rig, "slow");
+        rig.mock(MockTool::new("fast").concurrency_safe());
+        if listens {
+            rig.global()
+                .on_post_execute(|_, _, next| async move { next.run().await })
+                .unwrap();
+        }
+        let (canceller, signal) = Signal::pair();
+        let calls = ["slow", "fast"].map(|name| Call::new(name, name, "{}", signal.clone()));
+        let mut lane = Driven::new(rig.tools.execute_batch(
+            calls.to_vec(),
+            LaneConfig::new(signal),
+            (),
+        ));
+        assert!(lane.until_stalled().is_none());
+        canceller.cancel(Reason::Cancelled);
+        gate.open();
+        let settled = lane.until_stalled().unwrap().unwrap();
+        let codes: Vec<_> = settled.iter().map(|one| code_of(one)).collect();
+        assert_eq!(codes, [Some("ABORTED"), Some("ABORTED")], "{listens}");
+    }
+}
+
 /// T319, L259, L260: policy and post-execute never overlap, while bodies go on.
 #[test]
 fn ordered_stages_never_overlap() {

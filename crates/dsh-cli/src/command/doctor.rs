@@ -2,6 +2,8 @@
 
 use std::io;
 
+use dsh_code::{CodeRuntime as _, SandboxLayer};
+use dsh_code_quickjs::{Config as EngineConfig, Isolation, QuickJs};
 use dsh_workspace::{Workspace, never};
 use serde::Serialize;
 
@@ -20,11 +22,25 @@ struct Check {
     name: &'static str,
     ok: bool,
     found: String,
+    /// What it is made of, one by one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    layers: Vec<SandboxLayer>,
+}
+
+impl Check {
+    fn new(name: &'static str, ok: bool, found: impl Into<String>) -> Self {
+        Self {
+            name,
+            ok,
+            found: found.into(),
+            layers: Vec::new(),
+        }
+    }
 }
 
 pub(crate) async fn run(global: &Global, json: bool) -> Result<Exit, Failure> {
     let runtime = Runtime::open(&global.directory)?;
-    let checks = checks(&runtime);
+    let checks = checks(&runtime, layers().await);
     runtime.close().await;
     if json {
         output::json(&checks)?;
@@ -38,7 +54,7 @@ pub(crate) async fn run(global: &Global, json: bool) -> Result<Exit, Failure> {
     })
 }
 
-fn checks(runtime: &Runtime) -> [Check; 8] {
+fn checks(runtime: &Runtime, layers: Result<Vec<SandboxLayer>, String>) -> [Check; 8] {
     let workspace = &runtime.workspace;
     let view = runtime.tools.view(Some(&runtime.agent));
     let names = view
@@ -47,37 +63,79 @@ fn checks(runtime: &Runtime) -> [Check; 8] {
         .map(ToString::to_string)
         .collect::<Vec<_>>()
         .join(", ");
-    let fine = |name, found: String| Check {
-        name,
-        ok: true,
-        found,
-    };
+    let platform = format!("{} on {}", std::env::consts::OS, std::env::consts::ARCH);
     [
-        fine("version", env!("CARGO_PKG_VERSION").to_owned()),
-        fine(
-            "platform",
-            format!("{} on {}", std::env::consts::OS, std::env::consts::ARCH),
-        ),
+        Check::new("version", true, env!("CARGO_PKG_VERSION")),
+        Check::new("platform", true, platform),
         listing(workspace),
-        fine(
+        Check::new(
             "path resolution",
-            resolution(workspace.uses_openat2()).to_owned(),
+            true,
+            resolution(workspace.uses_openat2()),
         ),
-        Check {
-            name: "tools",
-            ok: !view.tools().is_empty(),
-            found: names,
-        },
-        fine(
+        Check::new("tools", !view.tools().is_empty(), names),
+        Check::new(
             "permissions",
-            "tools that only read may run; every other tool is refused".to_owned(),
+            true,
+            "tools that only read may run; every other tool is refused",
         ),
-        fine(
-            "sandbox",
-            "none needed: no tool starts a process".to_owned(),
-        ),
-        fine("configuration", configuration(workspace)),
+        sandbox(layers, Isolation::default()),
+        Check::new("configuration", true, configuration(workspace)),
     ]
+}
+
+/// The layers around programs, as a worker that was started for this tells them.
+async fn layers() -> Result<Vec<SandboxLayer>, String> {
+    let engine = QuickJs::new(EngineConfig {
+        ready: 0,
+        ..EngineConfig::default()
+    })
+    .map_err(|error| error.to_string())?;
+    let layers = engine.layers().await;
+    engine.dispose().await;
+    layers
+}
+
+/// Whether programs can run, and behind what.
+fn sandbox(layers: Result<Vec<SandboxLayer>, String>, isolation: Isolation) -> Check {
+    let layers = match layers {
+        Ok(layers) => layers,
+        Err(error) => {
+            return Check::new("sandbox", false, format!("no program can run: {error}"));
+        }
+    };
+    let list = |active: bool| {
+        let entries = layers.iter().filter(|layer| layer.active == active);
+        entries.map(described).collect::<Vec<_>>().join(", ")
+    };
+    let (holding, missing) = (list(true), list(false));
+    let is_complete = missing.is_empty() && !holding.is_empty();
+    let mut found = match holding.as_str() {
+        "" => "programs run in a process of their own".to_owned(),
+        _ => format!("programs run in a process of their own behind {holding}"),
+    };
+    if !is_complete {
+        found = match isolation {
+            Isolation::Required => format!("no program can run; missing: {missing}"),
+            Isolation::BestEffort => format!("{found}; missing: {missing}"),
+        };
+    }
+    Check {
+        layers,
+        ..Check::new(
+            "sandbox",
+            is_complete || isolation == Isolation::BestEffort,
+            found,
+        )
+    }
+}
+
+fn described(layer: &SandboxLayer) -> String {
+    if layer.detail.is_empty() {
+        layer.name.clone()
+    } else {
+        format!("{} ({})", layer.name, layer.detail)
+    }
 }
 
 /// Whether the root can be looked into, by the road that tools take.
@@ -90,11 +148,7 @@ fn listing(workspace: &Workspace) -> Check {
         Ok(entries) => (true, format!("{root}, {} entries", entries.len())),
         Err(error) => (false, error.to_string()),
     };
-    Check {
-        name: "workspace",
-        ok,
-        found,
-    }
+    Check::new("workspace", ok, found)
 }
 
 fn resolution(openat2: bool) -> &'static str {
@@ -155,18 +209,57 @@ mod tests {
 
     #[test]
     fn a_failed_check_stands_out() {
-        let checks = [
-            Check {
-                name: "a",
-                ok: true,
-                found: "x".to_owned(),
-            },
-            Check {
-                name: "long",
-                ok: false,
-                found: "y".to_owned(),
-            },
-        ];
+        let checks = [Check::new("a", true, "x"), Check::new("long", false, "y")];
         assert_eq!(table(&checks, Paint::PLAIN), "ok   a     x\nFAIL long  y");
+    }
+
+    #[test]
+    fn a_sandbox_is_described_by_its_layers() {
+        let layer = |name: &str, active, detail: &str| SandboxLayer {
+            name: name.to_owned(),
+            active,
+            detail: detail.to_owned(),
+        };
+        #[track_caller]
+        fn check(
+            layers: Result<Vec<SandboxLayer>, String>,
+            isolation: Isolation,
+            ok: bool,
+            found: &str,
+        ) {
+            let check = sandbox(layers, isolation);
+            assert_eq!((check.ok, check.found.as_str()), (ok, found));
+        }
+        let whole = vec![layer("rlimits", true, "9 s"), layer("seccomp", true, "")];
+        let holed = vec![
+            layer("rlimits", true, "9 s"),
+            layer("seccomp", false, "too old"),
+        ];
+        let found = "programs run in a process of their own behind rlimits (9 s), seccomp";
+        check(Ok(whole), Isolation::Required, true, found);
+        check(
+            Ok(holed.clone()),
+            Isolation::Required,
+            false,
+            "no program can run; missing: seccomp (too old)",
+        );
+        check(
+            Ok(holed),
+            Isolation::BestEffort,
+            true,
+            "programs run in a process of their own behind rlimits (9 s); missing: seccomp (too old)",
+        );
+        check(
+            Ok(vec![layer("seccomp", false, "only on Linux")]),
+            Isolation::BestEffort,
+            true,
+            "programs run in a process of their own; missing: seccomp (only on Linux)",
+        );
+        check(
+            Err("no such file".to_owned()),
+            Isolation::BestEffort,
+            false,
+            "no program can run: no such file",
+        );
     }
 }

@@ -14,7 +14,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tempfile::TempDir;
 
 /// Nothing here takes this long; what does, hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A directory to work in.
 pub(crate) struct Place {

@@ -10,13 +10,13 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::fixture::{Place, ends_within, position, until};
 
 /// Reading that far takes hours; a hole costs no space.
-const ENDLESS: u64 = 1 << 40;
+pub(crate) const ENDLESS: u64 = 1 << 40;
 
-fn press(child: &Child) {
+pub(crate) fn press(child: &Child) {
     kill_process(Pid::from_child(child), Signal::INT).unwrap();
 }
 
-fn endless(place: &Place) {
+pub(crate) fn endless(place: &Place) {
     place.sparse("endless.txt", [b'x'; 8192], ENDLESS);
 }
 
@@ -87,7 +87,7 @@ fn has_room(pipe: &PipeWriter) -> bool {
     ready(PollFd::new(pipe, PollFlags::OUT))
 }
 
-fn has_bytes(pipe: &PipeReader) -> bool {
+pub(crate) fn has_bytes(pipe: &PipeReader) -> bool {
     ready(PollFd::new(pipe, PollFlags::IN))
 }
 

@@ -1,12 +1,7 @@
 //! The log, and colour.
 
-use std::fs::File;
-use std::io::Read;
-
-use rustix::fs::OFlags;
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-
 use crate::fixture::{Place, check};
+use crate::terminal::on_terminal;
 
 fn place() -> Place {
     let place = Place::new();
@@ -82,35 +77,6 @@ fn rust_log_wins_and_is_checked() {
         stderr.starts_with("error: RUST_LOG is no log filter: "),
         "{stderr}"
     );
-}
-
-/// Runs on a terminal and returns what it was sent.
-fn on_terminal(place: &Place, words: &[&str], no_color: &str) -> String {
-    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&terminal).unwrap();
-    unlockpt(&terminal).unwrap();
-    let name = ptsname(&terminal, Vec::new()).unwrap();
-    let end = || {
-        rustix::fs::open(
-            &*name,
-            OFlags::RDWR | OFlags::NOCTTY,
-            rustix::fs::Mode::empty(),
-        )
-        .unwrap()
-    };
-    let mut command = place.dsh(words);
-    command
-        .stdout(File::from(end()))
-        .stderr(File::from(end()))
-        .env("NO_COLOR", no_color)
-        .env("TERM", "xterm");
-    let mut child = command.spawn().unwrap();
-    drop(command);
-    let mut sent = Vec::new();
-    // The terminal reports an error when nobody holds its other end any more.
-    drop(File::from(terminal).read_to_end(&mut sent));
-    child.wait().unwrap();
-    String::from_utf8(sent).unwrap().replace("\r\n", "\n")
 }
 
 #[test]

@@ -10,11 +10,16 @@
 mod arbitrary;
 mod arguments;
 mod call;
+mod code;
+mod code_process;
+mod examples;
 mod files;
 mod fixture;
 mod generated;
+mod guide;
 mod interrupt;
 mod logging;
 mod schema;
 mod streams;
 mod surface;
+mod terminal;

@@ -8,6 +8,7 @@ fn help() {
     for command in [
         &[][..],
         &["call"],
+        &["code"],
         &["tools"],
         &["schema"],
         &["schema", "check"],
@@ -31,6 +32,8 @@ fn help() {
         assert_eq!(place.run(&short).stdout, run.stdout, "{name}");
         let word: Vec<&str> = ["help"].iter().chain(command).copied().collect();
         assert_eq!(place.run(&word).stdout, run.stdout, "{name}");
+        // How this program starts its workers is nobody's business.
+        assert!(!run.stdout.contains("worker"), "{name}");
     }
 }
 
@@ -145,19 +148,43 @@ fn doctor() {
         .file(".mcp.json", "");
     let mut plain = place.run(&["doctor"]);
     let mut json = place.run(&["doctor", "--json"]);
+    let checks: Vec<serde_json::Value> = serde_json::from_str(&json.stdout).unwrap();
+    let sandbox = checks.iter().find(|one| one["name"] == "sandbox").unwrap();
+    let layers = sandbox["layers"].as_array().unwrap();
+    // One by one in the document, in a sentence for people.
+    let names: Vec<_> = layers.iter().map(|one| &one["name"]).collect();
+    assert_eq!(
+        names,
+        [
+            "descriptors",
+            "no-new-privs",
+            "landlock",
+            "rlimits",
+            "seccomp"
+        ]
+    );
+    let found = sandbox["found"].as_str().unwrap();
+    for layer in layers {
+        assert_eq!(layer["active"], true, "{layer}");
+        assert!(found.contains(layer["name"].as_str().unwrap()), "{found}");
+    }
     // These differ from machine to machine.
     let version = env!("CARGO_PKG_VERSION");
     let platform = format!("{} on {}", std::env::consts::OS, std::env::consts::ARCH);
+    let listed = json.stdout.split_once("\"layers\":").unwrap().1;
+    let listed = listed.split_once(']').unwrap().0.to_owned() + "]";
     for run in [&mut plain, &mut json] {
-        let text = run
+        run.stdout = run
             .stdout
+            .replace(&listed, "[layers]")
+            .replace(found, "[sandbox]")
             .replace(version, "[version]")
-            .replace(&platform, "[platform]");
-        run.stdout = text.replace("component by component, without openat2", "[resolution]");
-        run.stdout = run.stdout.replace(
-            "openat2: the kernel keeps every path below the root",
-            "[resolution]",
-        );
+            .replace(&platform, "[platform]")
+            .replace("component by component, without openat2", "[resolution]")
+            .replace(
+                "openat2: the kernel keeps every path below the root",
+                "[resolution]",
+            );
     }
     let mut transcript = crate::fixture::Transcript::default();
     transcript.add(&plain);

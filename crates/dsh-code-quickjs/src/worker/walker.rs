@@ -227,25 +227,31 @@ fn everything() -> Filter {
     Filter::new().string().symbol()
 }
 
+/// Up to here every integer is a double.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// 2^63 and 2^64, the first doubles outside of `i64` and `u64`.
 const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 
-/// An integral double in range is the integer that it exactly is (D2).
+/// Beyond 2^53 a double has the digits that ECMAScript prints, like in every text that the program makes itself; exact
+/// integers of that size are `bigint` (D2).
 fn number(value: f64, out: &mut String) -> Result<(), Refusal> {
     use std::fmt::Write as _;
     if !value.is_finite() || (value == 0.0 && value.is_sign_negative()) {
         return Err(Refusal::Lossy);
     }
-    if value.fract() == 0.0 && (-TWO_63..TWO_63).contains(&value) {
+    let is_integral = value.fract() == 0.0;
+    if is_integral && value.abs() <= EXACT {
         out.push_str(itoa::Buffer::new().format(value as i64));
-    } else if value.fract() == 0.0 && (TWO_63..TWO_64).contains(&value) {
-        out.push_str(itoa::Buffer::new().format(value as u64));
-    } else if value.fract() != 0.0 && value.abs() >= 1e-6 {
+    } else if is_integral && -TWO_63 < value && value < TWO_64 {
+        out.push_str(ryu_js::Buffer::new().format_finite(value));
+    } else if !is_integral && value.abs() >= 1e-6 {
         // Writing to a string does not fail.
         let _ = write!(out, "{value}");
     } else {
-        // Never longer than what ECMAScript prints, and a double for every reader.
+        // Never longer than what ECMAScript prints, and a double for every reader: digits alone would be an integer out of
+        // range.
         let _ = write!(out, "{value:e}");
     }
     Ok(())

@@ -1,0 +1,1 @@
+//! The listings of the guide for programs do what it says.
