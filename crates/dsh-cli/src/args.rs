@@ -127,13 +127,15 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "The program is the body of an async TypeScript function: `await tools.NAME({...})` calls a tool,
+#[command(
+    after_help = "The program is the body of an async TypeScript function: `await tools.NAME({...})` calls a tool,
 `return` hands back a value, `console.log` prints. `dsh tools --ts` declares the tools.
 
 Examples:
   dsh code examples/census.ts
   dsh code -e 'return await tools.read({file_path: \"README.md\", limit: 5})'
-  dsh code -e 'while (true) {}' --compute-ms 500 --json")]
+  dsh code -e 'while (true) {}' --compute-ms 500 --json"
+)]
 pub(crate) struct CodeArgs {
     /// The program's file, or `-` for stdin, which is also read without it.
     #[arg(value_hint = ValueHint::FilePath)]

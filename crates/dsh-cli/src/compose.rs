@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use dsh_context::{Fiber, Scope};
 use dsh_tools::{
-    Effect, Execution, PreDecision, PreNext, RUN_CODE, RegistryError, Tool, ToolError, Tools, ToolsConfig,
+    Effect, Execution, PreDecision, PreNext, RUN_CODE, RegistryError, Tool, ToolError, Tools,
+    ToolsConfig,
 };
 use dsh_workspace::Workspace;
 
@@ -77,10 +78,12 @@ pub(crate) fn shipped(workspace: &Arc<Workspace>) -> Result<Vec<Tool>, RegistryE
 /// comes here by itself (D37).
 async fn only_reading(execution: Execution, next: PreNext) -> Result<PreDecision, ToolError> {
     match execution.tool() {
-        Some(tool) if tool.name() != RUN_CODE && tool.effect() != Effect::ReadOnly => Ok(PreDecision::deny(format!(
-            "tool \"{}\" is not read-only, and there is no permission rule that allows it",
-            execution.name()
-        ))),
+        Some(tool) if tool.name() != RUN_CODE && tool.effect() != Effect::ReadOnly => {
+            Ok(PreDecision::deny(format!(
+                "tool \"{}\" is not read-only, and there is no permission rule that allows it",
+                execution.name()
+            )))
+        }
         _ => next.run().await,
     }
 }

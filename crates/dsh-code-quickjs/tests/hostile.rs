@@ -454,6 +454,22 @@ async fn a_hundred_thousand_calls_that_nobody_awaits() {
     assert_eq!(result.error, None);
 }
 
+/// C262, C263: answers that nobody reads and calls that nobody takes do not wait for each other.
+#[tokio::test]
+async fn large_calls_in_both_directions_do_not_block_each_other() {
+    let program = "const big = 'x'.repeat(20_000); for (let i = 0; i < 2_000; i++) tools.echo(big); return 'done'";
+    let limits = Limits {
+        compute_ms: 30_000,
+        memory_bytes: 512 << 20,
+        ..tight()
+    };
+    let result = timed(program, limits, 15_000).await;
+    assert_eq!(result.error, None);
+    let program = "return (await tools.echo('x'.repeat(50_000_000))).length";
+    let result = timed(program, limits, 15_000).await;
+    assert_eq!(result.value.unwrap().to_json(), "50000000");
+}
+
 /// C245.
 #[tokio::test]
 async fn getters_proxies_and_thenables() {

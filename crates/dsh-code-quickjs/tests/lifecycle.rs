@@ -205,6 +205,22 @@ async fn two_hundred_runs_leak_nothing() {
     assert_eq!(children(), Default::default());
 }
 
+/// A worker that dies while it waits is replaced: no program was lost with it.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn an_idle_worker_that_died_is_replaced() {
+    let runtime = runtime();
+    for _ in 0..3 {
+        eventually("an idle worker", || runtime.workers() == 1).await;
+        for worker in children().keys() {
+            let worker = rustix::process::Pid::from_raw(i32::try_from(*worker).unwrap()).unwrap();
+            rustix::process::kill_process(worker, rustix::process::Signal::KILL).unwrap();
+        }
+        let result = runtime.run(request("return 1")).await.unwrap();
+        assert_eq!(result.error, None);
+    }
+}
+
 /// A runtime that is dropped ends its idle workers, without being disposed of.
 #[cfg(target_os = "linux")]
 #[tokio::test]

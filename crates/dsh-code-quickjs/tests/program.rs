@@ -695,6 +695,19 @@ async fn planted_setters_see_no_data() {
     .await;
 }
 
+/// C241: settling a call may run code of the program, which may call and print in turn.
+#[tokio::test]
+async fn settling_may_run_code_that_calls() {
+    let result = run(
+        "Object.defineProperty(Object.prototype, 'then', {get() { console.log('looked'); tools.echo(1); return undefined }, configurable: true});
+        const r = await tools.echo({a: 1}); delete (Object.prototype as any).then; return r.a",
+    )
+    .await;
+    assert_eq!(result.error, None);
+    assert_eq!(result.value.unwrap().to_json(), "1");
+    assert!(result.logs.contains(&"looked".to_owned()));
+}
+
 /// C242, C243, C244, C248.
 #[tokio::test]
 async fn pretenders_are_lossy() {

@@ -13,7 +13,7 @@ use futures_util::FutureExt;
 /// Keeps what programs call. Without an agent there is no log, and nobody is told (C119).
 ///
 /// Both methods are called before `run_code` is over, starts in the order of submission. A failure is one of the log: the
-/// run ends with it, after what had started is settled.
+/// run ends with it, after what had started is settled and offered to the log.
 pub trait CodeDispatchSink: Send + Sync {
     /// Before policy sees the call.
     ///

@@ -70,7 +70,7 @@ pub enum SubCallOutcome {
     Abandoned,
 }
 
-/// Sees the envelope of each run, before its `run_code` call is over.
+/// Sees the envelope of each run, before its `run_code` call is over. It looks on: a panic of it is logged and changes nothing.
 pub trait RunObserver: Send + Sync {
     /// A run is over.
     fn finished(&self, execution: &Execution, envelope: &RunEnvelope);

@@ -570,6 +570,112 @@ fn a_log_that_refuses_ends_the_run() {
     }
 }
 
+/// C154, C155: what has started is offered to the log also when the log does not take the start or the end of another call.
+#[test]
+fn a_log_that_fails_once_still_hears_of_what_had_started() {
+    for (kind, refused, expected) in [
+        (
+            "tool/code-dispatch-start",
+            "k7:code:3",
+            vec![
+                "start:k7:code:1",
+                "start:k7:code:2",
+                "settle:k7:code:1!",
+                "settle:k7:code:2!",
+            ],
+        ),
+        (
+            "tool/code-dispatch",
+            "k7:code:1",
+            vec!["start:k7:code:1", "start:k7:code:2", "settle:k7:code:2!"],
+        ),
+    ] {
+        let world = World::running(|program| async move {
+            Ok(all(&program, &["brief", "hang", "third"]).await)
+        });
+        world.tool(MockTool::new("brief").yields(6).concurrency_safe());
+        let hang = world.tool(MockTool::new("hang").waits_for_signal().concurrency_safe());
+        let third = if refused.ends_with('1') {
+            // It is not to start before the first one settles.
+            world.tool(MockTool::new("third"))
+        } else {
+            world.tool(MockTool::new("third").concurrency_safe())
+        };
+        *world.log.refuse.lock() = Some(kind);
+        *world.log.refuse_call.lock() = Some(refused);
+        assert_eq!(
+            text(&world.run()),
+            format!("Error: the log does not take {kind}")
+        );
+        assert_eq!((third.calls(), hang.finished(), hang.lost()), (0, 1, 0));
+        assert_eq!(world.log.summary(), expected);
+    }
+}
+
+/// C158: listeners are those of the moment; one whose lifetime is over hears nothing.
+#[test]
+fn log_listeners_come_and_go_during_a_run() {
+    let world = World::bare(Mode::Code);
+    let heard = Trace::new();
+    let plugin = world.fiber.child("plugin").unwrap();
+    let listen = move |code: &dsh_code::CodeMode,
+                       fiber: &dsh_context::Fiber,
+                       heard: &Trace,
+                       name: &'static str| {
+        let heard = heard.clone();
+        let listener = move |log: dsh_code::DispatchLog, next: dsh_code::DispatchLogNext| {
+            heard.note(format!("{name} {}", log.sub_call_id));
+            async move { next.run().await }
+        };
+        code.on_dispatch_log(fiber, None, listener).unwrap();
+    };
+    listen(&world.code, &plugin, &heard, "early");
+    let (code, fiber, noted) = (world.code.clone(), world.fiber.clone(), heard.clone());
+    world.mount(FakeRuntime::new(move |program| {
+        let (code, fiber, noted, plugin) =
+            (code.clone(), fiber.clone(), noted.clone(), plugin.clone());
+        async move {
+            program.expect("a", "{}").await?;
+            plugin.dispose().await;
+            program.expect("a", "{}").await?;
+            listen(&code, &fiber, &noted, "late");
+            program.expect("a", "{}").await?;
+            Ok(None)
+        }
+    }));
+    world.tool(MockTool::new("a"));
+    assert!(!world.run().is_error());
+    assert_eq!(heard.take(), ["early k7:code:1", "late k7:code:3"]);
+    assert_eq!(world.log.summary().len(), 6);
+}
+
+/// C176: a budget that ends the run cancels what is under way.
+#[test]
+fn a_budget_that_runs_out_cancels_the_running_tools() {
+    let world = World::running(|program| async move {
+        drop(program.call("hang", "{}"));
+        for _ in 0..3 {
+            yield_once().await;
+        }
+        let message = "program exceeded the compute budget of 5 ms";
+        Err(dsh_code::RunError::new(
+            dsh_code::ErrorKind::Timeout,
+            message,
+        ))
+    });
+    let hang = world.tool(MockTool::new("hang").waits_for_signal());
+    let settled = world.run();
+    assert_eq!(
+        text(&settled),
+        "Error: code run failed (timeout): program exceeded the compute budget of 5 ms"
+    );
+    assert_eq!((hang.calls(), hang.finished()), (1, 1));
+    assert_eq!(
+        world.log.summary(),
+        ["start:k7:code:1", "settle:k7:code:1!"]
+    );
+}
+
 /// C158: a listener may replace what is logged, and nothing waits for it but the end.
 #[test]
 fn a_listener_may_replace_what_is_logged() {

@@ -268,6 +268,54 @@ fn a_configured_presentation_waits_for_the_runtime() {
     );
 }
 
+/// C19: what listens to the change may change it again; nothing is held meanwhile.
+#[test]
+fn a_runtime_may_go_while_its_coming_is_told() {
+    let world = World::bare(Mode::Native);
+    let choice = world
+        .code
+        .present_when_ready(&world.agent, Mode::Code)
+        .unwrap();
+    let plugin = world.fiber.child("runtime").unwrap();
+    let (tools, agent, doomed) = (world.tools.clone(), world.agent.clone(), plugin.clone());
+    let hasty = world
+        .tools
+        .global(&world.fiber)
+        .on_change(move || {
+            if tools.mode(Some(&agent)) == Mode::Code && doomed.is_active() {
+                block_on(doomed.dispose());
+            }
+        })
+        .unwrap();
+    let mode = || world.tools.mode(Some(&world.agent));
+    let _went = world
+        .code
+        .mount_runtime(&plugin, std::sync::Arc::new(idle()));
+    assert_eq!(
+        (mode(), world.code.runtime().is_none()),
+        (Mode::Native, true)
+    );
+    hasty.dispose();
+    world.mount(idle());
+    assert_eq!(mode(), Mode::Code, "it goes on following");
+    block_on(world.agent.dispose());
+    assert!(!choice.is_live());
+    assert_eq!(mode(), Mode::Native);
+}
+
+/// C36: what runs is what is mounted then, not what the prompt was made for.
+#[test]
+fn a_program_runs_on_what_is_mounted_then() {
+    let world = World::bare(Mode::Code);
+    let (first, second) = (idle(), idle());
+    let mounted = world.mount(first.clone());
+    world.assemble(None).unwrap();
+    mounted.dispose();
+    world.mount(second.clone());
+    world.run();
+    assert_eq!((first.requests().len(), second.requests().len()), (0, 1));
+}
+
 /// C22, C46.
 #[test]
 fn a_restriction_shrinks_declarations_and_never_hides_the_transport() {

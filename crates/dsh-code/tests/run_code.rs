@@ -240,6 +240,35 @@ fn a_failed_run_keeps_what_was_printed() {
     );
 }
 
+/// C97: an empty program is one.
+#[test]
+fn an_empty_program_completes_without_value_and_logs() {
+    let world = World::bare(Mode::Code);
+    let runtime = FakeRuntime::new(|_| async { Ok(None) });
+    world.mount(runtime.clone());
+    let settled = execute(&world, r#"{"code":"","description":"Nothing"}"#);
+    assert_eq!(value(&settled), json!({ "logs": [] }));
+    assert_eq!(text(&settled), "(run_code completed with no output)");
+    assert_eq!(runtime.requests()[0].program, "");
+}
+
+/// Whoever looks on cannot fail a run.
+#[test]
+fn an_observer_that_panics_changes_nothing() {
+    let world = World::running(|program| async move {
+        program.print("one");
+        program.print("two");
+        Ok(None)
+    });
+    world
+        .watch
+        .panics
+        .store(true, std::sync::atomic::Ordering::Release);
+    assert_eq!(text(&world.run()), "one\ntwo");
+    assert_eq!(*world.watch.lines.lock(), ["one", "two"]);
+    assert_eq!(world.watch.envelopes.lock().len(), 1);
+}
+
 /// C109: a runtime that refuses or panics is an ordinary failure.
 #[test]
 fn a_runtime_that_breaks_fails_the_call() {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dsh_tools::{BoxFuture, Spawner};
 use parking_lot::Mutex;
@@ -47,11 +47,16 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             }
             continue;
         }
-        thread::park_timeout(STUCK);
-        assert!(
-            wake.woken.load(Ordering::Acquire),
-            "the future waits for something that does not come"
-        );
+        // A thread also comes back from parking by itself, or for a wake that was seen before its thread was told of it.
+        let deadline = Instant::now() + STUCK;
+        while !wake.woken.load(Ordering::Acquire) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(
+                !left.is_zero(),
+                "the future waits for something that does not come"
+            );
+            thread::park_timeout(left);
+        }
     }
 }
 

@@ -38,6 +38,26 @@ fn a_gate_tells_who_has_arrived() {
     assert_eq!(gate.arrivals(), 2);
 }
 
+/// A wake on the executor's own thread leaves it with permission not to park, once; that is no sign of being stuck.
+#[test]
+fn an_early_return_from_parking_is_not_being_stuck() {
+    let gate = Gate::new();
+    let opener = gate.clone();
+    let (parked, park) = std::sync::mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        // Once it is polled no more, the executor parks; a stale permission would end that at once.
+        park.recv().unwrap();
+        (0..1_000).for_each(|_| std::thread::yield_now());
+        opener.open();
+    });
+    block_on(async {
+        yield_once().await;
+        parked.send(()).unwrap();
+        gate.pass().await;
+    });
+    thread.join().unwrap();
+}
+
 #[test]
 fn a_driven_future_is_polled_when_it_is_told() {
     let mut future = Driven::new(async {

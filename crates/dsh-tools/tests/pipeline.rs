@@ -704,6 +704,24 @@ fn arguments_are_judged_by_the_tool_of_dispatch() {
     }
 }
 
+/// A body knows by when its call has to be over, and a call that it makes has the same limit.
+#[test]
+fn a_deadline_reaches_nested_calls() {
+    let rig = Rig::new();
+    rig.register(tool("inner", |_, cx| async move {
+        Ok(json(&format!("{:?}", cx.deadline_ms().unwrap_or(0))))
+    }));
+    rig.register(tool("outer", |_, cx| async move {
+        assert_eq!(cx.deadline_ms(), Some(7));
+        let nested = cx.execute(cx.call("n", "inner", "{}")).await;
+        Ok(Document::string(text_of(&nested)))
+    }));
+    let mut call = call("outer");
+    call.deadline_ms = Some(7);
+    assert_eq!(text_of(&rig.execute(call)), "7");
+    assert_eq!(text_of(&rig.run("inner")), "0");
+}
+
 /// T344: arguments are refused inside the body stage, so the call counts as one whose body was invoked.
 #[test]
 fn refused_arguments_count_as_an_invocation() {

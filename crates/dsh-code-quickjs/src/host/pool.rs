@@ -34,8 +34,8 @@ const OWN_END: Duration = Duration::from_millis(200);
 /// A started process. It may not have said hello yet.
 pub(super) struct Process {
     child: Child,
-    /// The host's end of the socket; non-blocking.
-    pub(super) socket: UnixStream,
+    /// The host's end of the socket; non-blocking. The run takes it.
+    socket: Option<UnixStream>,
     stderr: Option<ChildStderr>,
     terms: Terms,
 }
@@ -44,6 +44,8 @@ pub(super) struct Process {
 pub(super) struct Worker {
     process: Option<Process>,
     pool: Arc<Pool>,
+    /// Whether it was started ahead.
+    pub(super) was_idle: bool,
 }
 
 /// How a process ended by itself.
@@ -58,7 +60,7 @@ enum Errand {
     /// Start processes until enough are idle.
     Refill,
     /// Start one for a run that waits.
-    Start(Terms, oneshot::Sender<Result<Process, String>>),
+    Start(Terms, oneshot::Sender<Result<Worker, String>>),
     /// Wait for the end of a process that was killed.
     Reap(Child),
     /// Wait for the end of a process that closed its socket, and kill it when it does not come soon.
@@ -126,30 +128,35 @@ impl Pool {
 
     /// A worker whose terms leave room for `limits`: an idle one, or else one that is started now.
     pub(super) async fn take(self: &Arc<Self>, limits: &Limits) -> Result<Worker, String> {
-        let (idle, left) = {
-            let mut idle = self.idle.lock();
-            let fit = idle.iter().rposition(|process| process.terms.cover(limits));
-            (fit.map(|at| idle.remove(at)), idle.len())
-        };
-        let process = match idle {
-            Some(process) => {
-                // Otherwise the end of this run refills: a process that starts now competes with it.
-                if left == 0 {
-                    self.send(Errand::Refill);
+        let (idle, left) = loop {
+            let (mut process, left) = {
+                let mut idle = self.idle.lock();
+                let fit = idle.iter().rposition(|process| process.terms.cover(limits));
+                match fit.map(|at| idle.remove(at)) {
+                    Some(process) => (process, idle.len()),
+                    None => break (None, 0),
                 }
-                process
-            }
-            None => {
-                let (sender, started) = oneshot::channel();
-                self.send(Errand::Start(Terms::of(limits), sender));
-                started
-                    .await
-                    .unwrap_or_else(|_| Err("the worker pool has ended".to_owned()))?
+            };
+            // Something else may have ended it while it waited: a lack of memory, a person.
+            match process.child.try_wait() {
+                Ok(None) => break (Some(process), left),
+                _ => self.send(Errand::Reap(process.child)),
             }
         };
+        let Some(process) = idle else {
+            let (sender, started) = oneshot::channel();
+            self.send(Errand::Start(Terms::of(limits), sender));
+            let ended = || Err("the worker pool has ended".to_owned());
+            return started.await.unwrap_or_else(|_| ended());
+        };
+        // Otherwise the end of this run refills: a process that starts now competes with it.
+        if left == 0 {
+            self.send(Errand::Refill);
+        }
         Ok(Worker {
             process: Some(process),
             pool: Arc::clone(self),
+            was_idle: true,
         })
     }
 
@@ -203,9 +210,7 @@ impl Drop for Pool {
 impl Worker {
     /// The socket, which the run makes its own.
     pub(super) fn socket(&mut self) -> Option<UnixStream> {
-        self.process
-            .as_ref()
-            .and_then(|process| process.socket.try_clone().ok())
+        self.process.as_mut()?.socket.take()
     }
 
     pub(super) fn id(&self) -> u32 {
@@ -290,12 +295,19 @@ impl Attendant {
                 Ok(Errand::Refill) => self.refill(),
                 Ok(Errand::Start(terms, sender)) => {
                     let started = match self.pool.upgrade() {
-                        Some(pool) => self.start(&pool.config.executable, terms),
+                        Some(pool) => {
+                            self.start(&pool.config.executable, terms)
+                                .map(|process| Worker {
+                                    process: Some(process),
+                                    pool,
+                                    was_idle: false,
+                                })
+                        }
                         None => Err("the runtime is gone".to_owned()),
                     };
-                    if let Err(Ok(process)) = sender.send(started) {
-                        self.leave(killed(process));
-                    }
+                    // A run that does not wait any more drops what it is sent, and a worker that is dropped comes back
+                    // here.
+                    let _ = sender.send(started);
                 }
                 Ok(Errand::Reap(child)) => self.leave(child),
                 Ok(Errand::Await(mut process, sender)) => {
@@ -372,7 +384,7 @@ impl Attendant {
         Ok(Process {
             stderr: child.stderr.take(),
             child,
-            socket: ours,
+            socket: Some(ours),
             terms,
         })
     }

@@ -16,6 +16,7 @@ use dsh_code::{
 use dsh_schema::Document;
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, Stream as _};
+use rustix::process::Signal as Signals;
 use tokio::runtime::Handle;
 use tokio::time::{Sleep, sleep_until};
 
@@ -76,77 +77,94 @@ pub(super) async fn run(
         );
         return outcome.fail(ErrorKind::Exception, message, Some(Limit::Source));
     }
-    let taken = {
-        let take = pin!(pool.take(&limits));
-        let stop = pin!(stopped(&request.signal, pool.disposed()));
-        match select(take, stop).await {
-            Either::Left((taken, _)) => taken,
-            Either::Right((reason, _)) => {
-                return outcome.fail(ErrorKind::Abort, reason, None);
+    let mut may_try_again = true;
+    loop {
+        let taken = {
+            let take = pin!(pool.take(&limits));
+            let stop = pin!(stopped(&request.signal, pool.disposed()));
+            match select(take, stop).await {
+                Either::Left((taken, _)) => taken,
+                Either::Right((reason, _)) => {
+                    return outcome.fail(ErrorKind::Abort, reason, None);
+                }
             }
+        };
+        let mut worker = match taken {
+            Ok(worker) => worker,
+            Err(message) => return outcome.fail(ErrorKind::WorkerExit, message, None),
+        };
+        outcome.report.timings.spawn_us = micros(start.elapsed());
+        match attend(pool, &request, limits, &mut outcome, &mut worker).await {
+            Ending::Gone => {
+                let has_program = outcome.report.phase > Phase::NotStarted;
+                let was_idle = worker.was_idle;
+                let death = worker.autopsy().await;
+                // One that was started ahead may have met its end while it waited; nothing of the program was lost.
+                if was_idle && !has_program && std::mem::take(&mut may_try_again) {
+                    continue;
+                }
+                return outcome.died(&death, &limits);
+            }
+            ending => return outcome.end(ending, &limits),
         }
+    }
+}
+
+/// Serves a worker until the run ends. Unless the worker went by itself, it has been killed then.
+async fn attend(
+    pool: &Pool,
+    request: &RunRequest,
+    limits: Limits,
+    outcome: &mut Outcome,
+    worker: &mut Worker,
+) -> Ending {
+    let start = outcome.start;
+    let max_frame = limits
+        .memory_bytes
+        .saturating_add(FRAME_OVERHEAD)
+        .min(u32::MAX.into());
+    let max_frame = usize::try_from(max_frame).unwrap_or(usize::MAX);
+    let parts = match (worker.socket(), pool.reactor()) {
+        (Some(plain), Some(reactor)) => Socket::new(plain, &reactor, max_frame)
+            .map(|socket| (socket, timer(&reactor, start + HANDSHAKE))),
+        _ => Err(std::io::Error::other("no reactor")),
     };
-    let mut worker = match taken {
-        Ok(worker) => worker,
-        Err(message) => return outcome.fail(ErrorKind::WorkerExit, message, None),
-    };
-    outcome.report.timings.spawn_us = micros(start.elapsed());
-    let socket = match (worker.socket(), pool.reactor()) {
-        (Some(plain), Some(reactor)) => {
-            let max = limits.memory_bytes.saturating_add(FRAME_OVERHEAD);
-            let max = usize::try_from(max.min(u32::MAX.into())).unwrap_or(usize::MAX);
-            Socket::new(plain, &reactor, max)
-                .map(|socket| (socket, timer(&reactor, start + HANDSHAKE)))
-        }
-        _ => Err(std::io::Error::other("no descriptor or no reactor is left")),
-    };
-    let (socket, timer) = match socket {
+    let (socket, timer) = match parts {
         Ok(parts) => parts,
-        Err(error) => {
-            let message = format!("cannot reach the code worker: {error}");
-            return outcome.fail(ErrorKind::WorkerExit, message, None);
-        }
+        Err(error) => return Ending::Unfit(format!("cannot reach the code worker: {error}")),
+    };
+    let mut service = Service {
+        socket,
+        process: worker.id(),
+        program: &request.program,
+        namespaces: &request.namespaces,
+        sink: request.log_sink.as_ref(),
+        limits,
+        isolation: pool.config().isolation,
+        outcome,
+        calls: FuturesUnordered::new(),
+        last_call: 0,
+        timer,
+        wall: start.checked_add(Duration::from_millis(limits.wall_ms)),
+        processor: None,
+        is_deaf: false,
     };
     let ending = {
         let mut stop = pin!(stopped(&request.signal, pool.disposed()));
-        let mut service = Service {
-            socket,
-            process: worker.id(),
-            program: &request.program,
-            namespaces: &request.namespaces,
-            sink: request.log_sink.as_ref(),
-            limits,
-            isolation: pool.config().isolation,
-            outcome: &mut outcome,
-            calls: FuturesUnordered::new(),
-            last_call: 0,
-            timer,
-            wall: start.checked_add(Duration::from_millis(limits.wall_ms)),
-            processor: None,
-            is_deaf: false,
-        };
-        let ending = poll_fn(|cx| match stop.as_mut().poll(cx) {
+        poll_fn(|cx| match stop.as_mut().poll(cx) {
             Poll::Ready(reason) => Poll::Ready(Ending::Abort(reason)),
             Poll::Pending => service.poll(cx),
         })
-        .await;
-        // Whatever it was: from here on the process does not run any more, and is reaped in the background.
-        match ending {
-            Ending::Gone => {}
-            _ => worker.kill(),
-        }
-        if ending.is_abrupt() {
-            service.collect_logs();
-        }
-        ending
+        .await
     };
-    match ending {
-        Ending::Gone => {
-            let death = worker.autopsy().await;
-            outcome.died(&death, &limits)
-        }
-        ending => outcome.end(ending, &limits),
+    // Whatever it was: from here on the process does not run any more, and is reaped in the background.
+    if !matches!(ending, Ending::Gone) {
+        worker.kill();
     }
+    if ending.is_abrupt() {
+        service.collect_logs();
+    }
+    ending
 }
 
 /// Waits for a worker's hello and returns its layers.
@@ -294,10 +312,9 @@ impl Outcome {
     /// The worker ended without a word (C231, C276).
     fn died(self, death: &Death, limits: &Limits) -> RunResult {
         let signal = death.status.and_then(|status| status.signal());
-        // The kernel's own limit of processor time: the third line behind the engine's handler and the host's samples.
-        const KILLED: [i32; 2] = [9, 24];
         let budget = Duration::from_millis(limits.compute_ms);
-        if signal.is_some_and(|signal| KILLED.contains(&signal)) && self.start.elapsed() > budget {
+        // The kernel's own limit of processor time: the third line behind the engine's handler and the host's samples.
+        if signal == Some(Signals::XCPU.as_raw()) {
             return self.end(Ending::Exhausted(budget, Strays::default()), limits);
         }
         let no_memory = death.last_words.contains("memory allocation of");
@@ -408,6 +425,7 @@ impl Service<'_> {
                 && let Poll::Ready(Err(_)) = self.socket.poll_flush(cx)
             {
                 self.is_deaf = true;
+                self.socket.discard();
             }
             if let Some(ending) = self.times(cx) {
                 return Poll::Ready(ending);

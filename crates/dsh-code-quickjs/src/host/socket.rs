@@ -41,6 +41,12 @@ impl Socket {
         self.outbox.len() - self.written
     }
 
+    /// Forgets what waits: nobody reads it any more.
+    pub(super) fn discard(&mut self) {
+        self.outbox.clear();
+        self.written = 0;
+    }
+
     /// Reads what is there. Ready with the number of bytes, 0 at the end.
     pub(super) fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         loop {

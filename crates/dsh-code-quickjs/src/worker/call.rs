@@ -153,22 +153,22 @@ impl<'js> Calls<'js> {
         Ok(promise)
     }
 
-    /// Settles a call with what the host returned. An id that is unknown or settled is ignored (C238).
+    /// Settles a call with what the host returned; `None` is what did not parse. An id that is unknown or settled is
+    /// ignored (C238).
     pub(super) fn resolve(
         &self,
         cx: &Ctx<'js>,
         realm: &Realm<'js>,
         id: u64,
-        json: &str,
+        value: Option<&Document>,
     ) -> Result<()> {
         let Some(call) = self.take(id) else {
             return Ok(());
         };
-        // The host is trusted, its encoding is checked all the same (C275).
-        let value = match json.parse::<Document>() {
-            Ok(document) => arrival::build(cx, &document)?,
-            Err(_) => return call.fail(cx, realm, LOSSY_RESOLUTION),
+        let Some(value) = value else {
+            return call.fail(cx, realm, LOSSY_RESOLUTION);
         };
+        let value = arrival::build(cx, value)?;
         call.resolve.call::<_, Value<'_>>((value,)).map(drop)
     }
 

@@ -6,12 +6,15 @@
 use std::io;
 use std::ops::Range;
 use std::os::fd::AsFd as _;
+use std::process::exit;
 use std::time::Duration;
 
 use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::{Errno, read, write};
+use rustix::io::{Errno, read};
+use rustix::net::{SendFlags, send};
 
+use super::run::HOST_GONE;
 use crate::frame::{Inbox, Order, Report};
 
 /// Collected bytes beyond which they are written.
@@ -61,16 +64,37 @@ impl Channel {
     }
 
     /// Writes what was collected. A host that is gone ends the process.
+    ///
+    /// While the host does not read, what it writes is read: were both sides to wait for the other to read, neither would
+    /// go on.
     pub(super) fn flush(&mut self) {
-        let mut rest = self.outbox.as_slice();
-        while !rest.is_empty() {
-            match write(self.input.as_fd(), rest) {
-                Ok(written) => rest = rest.get(written..).unwrap_or_default(),
+        let mut written = 0;
+        while let Some(rest) = self.outbox.get(written..).filter(|rest| !rest.is_empty()) {
+            match send(self.input.as_fd(), rest, SendFlags::DONTWAIT) {
+                Ok(count) => written += count,
                 Err(Errno::INTR) => {}
-                Err(_) => std::process::exit(super::run::HOST_GONE),
+                Err(Errno::AGAIN) => self.make_way(),
+                Err(_) => exit(HOST_GONE),
             }
         }
         self.outbox.clear();
+    }
+
+    /// Waits until the host reads, reading meanwhile what it writes.
+    fn make_way(&mut self) {
+        let mut descriptors = [PollFd::new(&self.input, PollFlags::IN | PollFlags::OUT)];
+        if poll(&mut descriptors, None).is_err() {
+            return;
+        }
+        let [descriptor] = descriptors;
+        if descriptor.revents().contains(PollFlags::IN)
+            && !matches!(
+                read(self.input.as_fd(), spare_capacity(self.inbox.room())),
+                Ok(1..) | Err(Errno::INTR)
+            )
+        {
+            exit(HOST_GONE);
+        }
     }
 
     /// Whether frames were collected and not written.

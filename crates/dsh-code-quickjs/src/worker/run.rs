@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use dsh_code::ledger::LogMeter;
+use dsh_schema::Document;
 use rquickjs::context::EvalOptions;
 use rquickjs::function::Args;
 use rquickjs::promise::PromiseState;
@@ -340,14 +341,23 @@ fn pump<'js>(
     }
 }
 
+/// An answer of the host, detached from the channel: settling runs code that may call, and print.
+enum Answer {
+    Resolved(u64, Option<Document>),
+    Rejected(u64, String),
+}
+
 fn settle<'js>(cx: &Ctx<'js>, world: &World<'js>, shift: usize) {
-    let channel = world.channel.borrow();
-    let settled = match channel.order() {
-        Some(Order::Resolve { id, value }) => world.calls.resolve(cx, &world.realm, id, value),
-        Some(Order::Reject { id, message }) => world.calls.reject(cx, &world.realm, id, message),
-        Some(Order::Boot { .. }) | None => Ok(()),
+    let answer = match world.channel.borrow().order() {
+        // The host is trusted, its encoding is checked all the same (C275).
+        Some(Order::Resolve { id, value }) => Answer::Resolved(id, value.parse().ok()),
+        Some(Order::Reject { id, message }) => Answer::Rejected(id, message.to_owned()),
+        Some(Order::Boot { .. }) | None => return,
     };
-    drop(channel);
+    let settled = match &answer {
+        Answer::Resolved(id, value) => world.calls.resolve(cx, &world.realm, *id, value.as_ref()),
+        Answer::Rejected(id, message) => world.calls.reject(cx, &world.realm, *id, message),
+    };
     if settled.is_err() {
         // There is no memory for the answer: the program cannot learn of it.
         fail(cx, world, cx.catch(), None, shift);

@@ -4,6 +4,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use dsh_code::{
     CodeConfig, CodeDispatch, CodeDispatchSink, CodeDispatchStart, CodeMode, RunEnvelope,
@@ -11,7 +12,7 @@ use dsh_code::{
 };
 use dsh_context::{Fiber, Scope};
 use dsh_prompt::{AssembleContext, Assembly, Prompt, PromptConfig, PromptError};
-use dsh_testkit::{FakeEnd, FakeProgram, FakeRuntime, MockTool, Probe, block_on};
+use dsh_testkit::{FakeEnd, FakeProgram, FakeRuntime, MockTool, Probe, Trace, block_on};
 use dsh_tools::{
     Call, Execution, Mode, RUN_CODE, Settled, Signal, Tool, ToolError, Tools, ToolsConfig,
 };
@@ -23,13 +24,23 @@ use serde_json::{Value, json};
 pub(crate) struct Log {
     pub(crate) events: Arc<Mutex<Vec<Value>>>,
     pub(crate) refuse: Arc<Mutex<Option<&'static str>>>,
+    /// Refuses the events of this call only.
+    pub(crate) refuse_call: Arc<Mutex<Option<&'static str>>>,
+    /// The same events as notes, for tests that add their own.
+    pub(crate) trace: Trace,
 }
 
 impl Log {
     fn keep(&self, kind: &'static str, data: Value) -> Result<(), ToolError> {
-        if *self.refuse.lock() == Some(kind) {
+        let call = data["subCallId"].as_str().unwrap();
+        let meant = self
+            .refuse_call
+            .lock()
+            .is_none_or(|refused| refused == call);
+        if *self.refuse.lock() == Some(kind) && meant {
             return Err(ToolError::new(format!("the log does not take {kind}")));
         }
+        self.trace.note(format!("{kind} {call}"));
         self.events
             .lock()
             .push(json!({ "type": kind, "data": data }));
@@ -80,15 +91,18 @@ impl CodeDispatchSink for Log {
 pub(crate) struct Watch {
     pub(crate) envelopes: Arc<Mutex<Vec<RunEnvelope>>>,
     pub(crate) lines: Arc<Mutex<Vec<String>>>,
+    pub(crate) panics: Arc<AtomicBool>,
 }
 
 impl RunObserver for Watch {
     fn finished(&self, _: &Execution, envelope: &RunEnvelope) {
         self.envelopes.lock().push(envelope.clone());
+        assert!(!self.panics.load(Ordering::Acquire), "an observer breaks");
     }
 
     fn printed(&self, _: &Execution, line: &str) {
         self.lines.lock().push(line.to_owned());
+        assert!(!self.panics.load(Ordering::Acquire), "an observer breaks");
     }
 }
 

@@ -106,11 +106,11 @@ impl Document {
         let text = CompactString::from(text);
         match parse::parse(&text) {
             Ok((nodes, side)) => Ok(Self {
-            text,
-            nodes,
-            side,
-            is_compact: false,
-        }),
+                text,
+                nodes,
+                side,
+                is_compact: false,
+            }),
             Err(error) => Err((error, text.into_string())),
         }
     }

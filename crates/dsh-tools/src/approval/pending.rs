@@ -114,12 +114,10 @@ impl PendingApprovals {
                     return Err(AnswerError::TooManyEarly);
                 }
             }
-            let question = questions
-                .entry(answer.ticket.clone())
-                .or_insert(Question {
-                    request: None,
-                    answer: None,
-                });
+            let question = questions.entry(answer.ticket.clone()).or_insert(Question {
+                request: None,
+                answer: None,
+            });
             if question.answer.is_some() {
                 return Err(AnswerError::AlreadyAnswered);
             }

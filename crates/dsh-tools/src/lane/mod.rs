@@ -344,9 +344,6 @@ async fn run<E: LaneEvents>(
                     .running
                     .lock()
                     .insert(number, entered.execution.clone());
-                if shared.queue.lock().abandoned {
-                    entered.execution.abandon(Reason::Dropped);
-                }
                 let prepared = board.alongside(tools.prepare(entered)).await;
                 let dispatches = prepared.dispatches();
                 let owned = tools.clone();

@@ -99,21 +99,24 @@ pub(super) fn landlock() -> Result<String, String> {
 }
 
 fn rlimits(terms: &Terms) -> Result<String, String> {
+    // Time has a signal of its own at the lower limit, by which the host knows it.
     let limits = [
-        (Resource::As, terms.address_bytes),
-        (Resource::Cpu, terms.cpu_seconds),
-        (Resource::Nofile, 3),
-        (Resource::Fsize, 0),
-        (Resource::Core, 0),
-        (Resource::Nproc, 0),
+        (Resource::As, terms.address_bytes, terms.address_bytes),
+        (
+            Resource::Cpu,
+            terms.cpu_seconds,
+            terms.cpu_seconds.saturating_add(1),
+        ),
+        (Resource::Nofile, 3, 3),
+        (Resource::Fsize, 0, 0),
+        (Resource::Core, 0, 0),
+        (Resource::Nproc, 0, 0),
     ];
-    for (resource, value) in limits {
-        let value = getrlimit(resource)
-            .maximum
-            .map_or(value, |hard| hard.min(value));
+    for (resource, soft, hard) in limits {
+        let most = getrlimit(resource).maximum.unwrap_or(u64::MAX);
         let limit = Rlimit {
-            current: Some(value),
-            maximum: Some(value),
+            current: Some(soft.min(most)),
+            maximum: Some(hard.min(most)),
         };
         setrlimit(resource, limit).map_err(|error| format!("{resource:?}: {error}"))?;
     }
@@ -128,6 +131,8 @@ fn rlimits(terms: &Terms) -> Result<String, String> {
 pub(super) const ALLOWED: &[libc::c_long] = &[
     libc::SYS_read,
     libc::SYS_write,
+    // To the one socket there is. Passing descriptors would take `sendmsg`.
+    libc::SYS_sendto,
     libc::SYS_ppoll,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_poll,
