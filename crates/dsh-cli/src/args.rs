@@ -141,7 +141,13 @@ pub(crate) struct CodeArgs {
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: Option<PathBuf>,
     /// The program itself.
-    #[arg(short = 'e', long, value_name = "SRC", conflicts_with = "file")]
+    #[arg(
+        short = 'e',
+        long,
+        value_name = "SRC",
+        conflicts_with = "file",
+        allow_hyphen_values = true
+    )]
     pub(crate) expression: Option<String>,
     /// Print one JSON document: value, logs, calls, and what happened besides.
     #[arg(long)]

@@ -190,12 +190,13 @@ async fn measure(only: Option<String>) {
             sustained(&name, at_once, ready).await;
         }
     }
+    for world in [warm, watched] {
+        world.runtime.dispose().await;
+    }
     if wanted("memory") {
         memory(&cold, 8).await;
     }
-    for world in [cold, warm, watched] {
-        world.runtime.dispose().await;
-    }
+    cold.runtime.dispose().await;
 }
 
 async fn sustained(name: &str, at_once: usize, ready: usize) {

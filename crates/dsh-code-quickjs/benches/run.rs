@@ -106,6 +106,12 @@ async fn measure() {
         }
     }
     let mut times = Vec::new();
+    for _ in 0..30 {
+        pause().await;
+        times.push(run_with(&warm, "return 1", Arc::new(Echo), 1000).await);
+    }
+    print("`return 1` beside 1,000 functions", times);
+    let mut times = Vec::new();
     let fib =
         "const fib = (n: number): number => n < 2 ? n : fib(n - 1) + fib(n - 2); return fib(27)";
     for _ in 0..10 {
@@ -127,10 +133,27 @@ async fn measure() {
 }
 
 async fn run(runtime: &QuickJs, program: &str, binding: Arc<dyn Binding>) -> Duration {
+    run_with(runtime, program, binding, 1).await
+}
+
+async fn run_with(
+    runtime: &QuickJs,
+    program: &str,
+    binding: Arc<dyn Binding>,
+    functions: usize,
+) -> Duration {
     let mut request = RunRequest::new(program);
     request.namespaces = vec![Namespace {
         global: "tools".to_owned(),
-        functions: vec!["f".to_owned()],
+        functions: (0..functions)
+            .map(|index| {
+                if index == 0 {
+                    "f".to_owned()
+                } else {
+                    format!("f{index}")
+                }
+            })
+            .collect(),
         error_class: None,
         binding,
     }];

@@ -604,6 +604,38 @@ mod tests {
         assert_eq!(Report::read(&[255; 64]), None);
     }
 
+    proptest::proptest! {
+        /// C264, C273: any bytes at all; one of a frame's own kinds in front, so that its fields are reached.
+        #[test]
+        fn any_bytes_are_decoded_without_fail(
+            kind in 0_u8..80,
+            bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200),
+        ) {
+            let payload = [&[kind], &*bytes].concat();
+            let _ = Report::read(&payload);
+            let _ = Order::read(&payload);
+            let mut inbox = Inbox::new(64);
+            inbox.room().extend_from_slice(&payload);
+            while let Ok(Some(place)) = inbox.next() {
+                let _ = Report::read(inbox.get(place));
+            }
+        }
+
+        /// A frame with one byte changed is a frame with another content, or none.
+        #[test]
+        fn a_flipped_byte_is_decoded_without_fail(
+            which in 0_usize..11,
+            at in 0_usize..200,
+            value in proptest::num::u8::ANY,
+        ) {
+            let mut bytes = Vec::new();
+            reports()[which].write(&mut bytes);
+            let at = PREFIX + at % (bytes.len() - PREFIX);
+            bytes[at] = value;
+            let _ = Report::read(&bytes[PREFIX..]);
+        }
+    }
+
     #[test]
     fn diagnostics_are_cut() {
         let many = Strays {

@@ -43,10 +43,9 @@ pub const WORKER_MISUSE: i32 = 64;
 /// # Examples
 ///
 /// ```
-/// fn main() {
-///     dsh_code_quickjs::worker_entry();
-///     // The program proper.
-/// }
+/// // The first line of `main`:
+/// dsh_code_quickjs::worker_entry();
+/// // The program proper follows.
 /// ```
 pub fn worker_entry() {
     #[cfg(unix)]

@@ -32,6 +32,7 @@ use parking_lot::Mutex;
 
 use crate::call_book::CallBook;
 use crate::code_mode::Shared;
+use crate::doorbell::Doorbell;
 use crate::log_tasks::{self, LogTasks};
 use crate::{
     Binding, BoxFuture, CodeDispatchSink, CodeRuntime, DispatchLog, DispatchLogNext, ErrorClass,
@@ -125,16 +126,19 @@ pub(crate) async fn run(
     };
     // A runtime that panics is a backend that crashed (C109); what the program started is drained all the same.
     let mut run = pin!(AssertUnwindSafe(async move { runtime.run(request).await }).catch_unwind());
+    let doorbell = Doorbell::new();
     let ran = poll_fn(|cx| {
-        // The lane first: what it commits is what the program waits for.
-        let _until_the_end = work.poll(cx);
-        if let Some(Err(failure)) = &work.lane_end {
-            // The log cannot be written, so nothing more may happen.
-            canceller.cancel(Reason::Other {
-                message: failure.message().into(),
-            });
-        }
-        run.as_mut().poll(cx)
+        doorbell.attend(cx, |cx| {
+            // The lane first: what it commits is what the program waits for.
+            let _until_the_end = work.poll(cx);
+            if let Some(Err(failure)) = &work.lane_end {
+                // The log cannot be written, so nothing more may happen.
+                canceller.cancel(Reason::Other {
+                    message: failure.message().into(),
+                });
+            }
+            run.as_mut().poll(cx)
+        })
     })
     .await;
 

@@ -201,15 +201,18 @@ impl CodeMode {
         runtime: Arc<dyn CodeRuntime>,
     ) -> Result<Registration, CodeError> {
         let language = Language::of(runtime.language());
-        {
+        let mounted = {
             let mut slot = self.0.shared.runtime.write();
-            if let Some(mounted) = &*slot {
-                return Err(CodeError::refused(format!(
-                    "a code runtime for \"{}\" is mounted already; dispose it first",
-                    mounted.language()
-                )));
+            match &*slot {
+                Some(mounted) => Some(mounted.clone()),
+                None => slot.replace(runtime),
             }
-            *slot = Some(runtime);
+        };
+        if let Some(mounted) = mounted {
+            return Err(CodeError::refused(format!(
+                "a code runtime for \"{}\" is mounted already; dispose it first",
+                mounted.language()
+            )));
         }
         let shared = self.0.shared.clone();
         let clear = move || {

@@ -32,6 +32,7 @@ mod call_book;
 mod code_mode;
 pub mod codes;
 mod dispatch;
+mod doorbell;
 mod envelope;
 mod error;
 mod instructions;

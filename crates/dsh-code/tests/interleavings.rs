@@ -375,7 +375,7 @@ fn runs_leave_nothing_behind() {
         let settled = block_on(world.tools.execute(world.call(signal.clone())));
         assert!(!settled.is_error());
     }
-    let mut dropped = Driven::new(world.tools.execute(world.call(signal.clone())));
+    let mut dropped = Driven::new(world.tools.execute(world.call(signal)));
     assert!(dropped.poll().is_none());
     drop(dropped);
     block_on(world.tools.close());

@@ -354,6 +354,10 @@ fn one_runtime_at_a_time() {
     let first = world.code.mount_runtime(&world.fiber, idle()).unwrap();
     let second = world.code.mount_runtime(&world.fiber, idle()).unwrap_err();
     assert_eq!(second.code(), "CODE_MODE_REFUSED");
+    assert_eq!(
+        second.to_string(),
+        "a code runtime for \"typescript\" is mounted already; dispose it first"
+    );
     first.dispose();
     assert!(world.code.runtime().is_none());
     let plugin = world.fiber.child("plugin").unwrap();
@@ -374,7 +378,36 @@ fn a_disposed_runtime_refuses() {
     let runtime = FakeRuntime::new(|_| async { Ok(None) });
     world.mount(runtime.clone());
     block_on(dsh_code::CodeRuntime::dispose(&runtime));
-    assert!(text(&world.run()).contains("after disposal"));
+    assert_eq!(
+        text(&world.run()),
+        "Error: code runtime cannot run a program after disposal"
+    );
+}
+
+/// C187, C168: a disposal ends what runs, and what it had started is settled.
+#[test]
+fn a_runtime_that_is_disposed_ends_its_programs() {
+    let world = World::bare(Mode::Code);
+    let runtime = FakeRuntime::new(|program| async move {
+        program.expect("hang", "{}").await?;
+        Ok(None)
+    });
+    world.mount(runtime.clone());
+    let hang = world.tool(MockTool::new("hang").waits_for_signal());
+    let call = world.call(Signal::never());
+    let mut run = dsh_testkit::Driven::new(world.tools.execute(call));
+    assert!(run.until_stalled().is_none());
+    block_on(dsh_code::CodeRuntime::dispose(&runtime));
+    let settled = run.until_stalled().unwrap();
+    assert_eq!(
+        text(&settled),
+        "Error: code run failed (abort): runtime disposed"
+    );
+    assert_eq!((hang.calls(), hang.finished()), (1, 1));
+    assert_eq!(
+        world.log.summary(),
+        ["start:k7:code:1", "settle:k7:code:1!"]
+    );
 }
 
 /// D15 and the envelope: what is left behind is for the operator.

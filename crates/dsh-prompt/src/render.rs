@@ -207,8 +207,10 @@ mod tests {
             sections: vec![("a".into(), "one".into()), ("b".into(), "two".into())],
         };
         let text = snapshot.text();
-        assert!(text.starts_with("Current runtime context. This snapshot supersedes"));
-        assert!(text.ends_with(".\n\none\n\ntwo"));
+        assert_eq!(
+            text,
+            "Current runtime context. This snapshot supersedes earlier runtime-context snapshots.\n\none\n\ntwo"
+        );
         assert_eq!(Snapshot::due(Some(&snapshot), None), Some(text.clone()));
         assert_eq!(Snapshot::due(Some(&snapshot), Some(&text)), None);
         assert_eq!(
@@ -217,7 +219,10 @@ mod tests {
         );
         assert_eq!(Snapshot::due(None, None), None);
         let none = Snapshot::due(None, Some(&text)).unwrap();
-        assert!(none.starts_with("Current runtime context: none."));
+        assert_eq!(
+            none,
+            "Current runtime context: none. Earlier runtime-context snapshots no longer apply."
+        );
         assert_eq!(Snapshot::due(None, Some(&none)), None);
     }
 }

@@ -445,6 +445,39 @@ fn a_complete_section_is_the_whole_prompt() {
     );
 }
 
+/// L68, L85 at a size where anything but a sort would be felt: same contributions, same bytes, in any order of registration.
+#[test]
+fn ten_thousand_sections_and_tools() {
+    let rendered = |backwards: bool| {
+        let (fiber, prompt) = bare();
+        let schema = tool("t").schema().clone();
+        let global = prompt.global(&fiber);
+        for index in 0..10_000 {
+            let place = if backwards { 9_999 - index } else { index };
+            let name = format!("s{place}");
+            let section = Section::new(name.as_str(), place, format!("{name} {{{{v}}}}"));
+            global.section(section).unwrap();
+        }
+        global.variable("v", |_| Ok(Some("x".into()))).unwrap();
+        let schemas = vec![schema; 10_000];
+        let provider = move |_: &AssembleContext| {
+            Ok(ToolContribution {
+                schemas: schemas.clone(),
+                known: None,
+            })
+        };
+        global.tools(provider).unwrap();
+        let assembly = assemble(&prompt, None).unwrap();
+        block_on(fiber.dispose());
+        assert_eq!(render(&prompt, None), "");
+        (assembly.tools.len(), assembly.render().unwrap())
+    };
+    let (tools, text) = rendered(false);
+    assert_eq!(tools, 10_000);
+    assert!(text.starts_with("s0 x\n\ns1 x\n\n") && text.ends_with("\n\ns9999 x"));
+    assert!(rendered(true).1 == text);
+}
+
 /// L66, L22, L24: changes are told, and everything ends with its lifetime.
 #[test]
 fn contributions_end_with_their_lifetime() {

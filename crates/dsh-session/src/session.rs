@@ -233,9 +233,11 @@ impl Session {
         let _order = self.0.publishing.lock();
         *self.0.publisher.lock() = Some(current);
         let _done = Done(&self.0.publisher);
+        // Before the lock: both are foreign code.
+        let (draft, now) = (draft.into(), self.0.host.now_ms());
         let event = {
             let log = self.0.log.read();
-            let event = Event::new(log.events.len() as u64, self.0.host.now_ms(), draft.into())?;
+            let event = Event::new(log.events.len() as u64, now, draft)?;
             log.check(&event)?;
             event
         };

@@ -40,13 +40,13 @@ impl Surface {
         if known && !on_surface && (event.surface().is_some() || event.sources().is_some()) {
             return malformed("carries neither `surfaceOp` nor `sourceEventSeqs`");
         }
+        let mut sorted = event.sources().unwrap_or_default().to_vec();
+        sorted.sort_unstable();
+        sorted.dedup();
         if let Some(sources) = event.sources() {
             if sources.is_empty() && !matches!(event.payload(), Payload::AssistantMessage(_)) {
                 return malformed("has an empty list of sources");
             }
-            let mut sorted = sources.to_vec();
-            sorted.sort_unstable();
-            sorted.dedup();
             if sorted.len() != sources.len()
                 || sorted.last().is_some_and(|last| *last >= event.seq())
             {
@@ -60,8 +60,11 @@ impl Surface {
             return malformed("replaces a range that is not on the surface");
         };
         let shadowed = self.nodes.get(range).unwrap_or_default();
-        let sources = event.sources().unwrap_or_default();
-        if !shadowed.iter().all(|node| sources.contains(node)) {
+        // A compaction may replace tens of thousands at once.
+        if !shadowed
+            .iter()
+            .all(|node| sorted.binary_search(node).is_ok())
+        {
             return malformed("does not name every event that it replaces");
         }
         if let Payload::ToolResult(after) = event.payload() {

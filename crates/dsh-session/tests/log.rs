@@ -689,6 +689,26 @@ fn the_surface() {
     assert!(texts()[0].contains("summary"));
 }
 
+/// L142, L143, L146: one event may take the place of very many, and what was derived before stays as it is.
+#[test]
+fn ten_thousand_events_are_replaced_at_once() {
+    let session = session();
+    for index in 0..10_000 {
+        let text = format!("message {index}");
+        session.append(Message::user("m", text.as_str())).unwrap();
+    }
+    let before = session.history();
+    let summary = Draft::new(Message::user("s", "summary"))
+        .replacing(0, 9_999)
+        .from_events((0..10_000).rev());
+    session.append(summary).unwrap();
+    assert_eq!((before.len(), session.history().len()), (10_000, 1));
+    let events = session.events();
+    let host = Arc::new(FakeHost::new());
+    let again = Session::from_seed(session.header().clone(), host, events).unwrap();
+    assert_eq!(again.history(), session.history());
+}
+
 /// L88, L90: a message is what its event says.
 #[test]
 fn messages_have_the_shape_of_their_event() {

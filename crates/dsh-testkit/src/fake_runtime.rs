@@ -4,13 +4,13 @@ use std::fmt;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use dsh_code::{
     BoxFuture, CodeRuntime, ErrorKind, Misuse, Phase, RunError, RunReport, RunRequest, RunResult,
     Signal, validate,
 };
 use dsh_schema::Document;
+use dsh_tools::{Canceller, Reason};
 use futures_util::future::{Either, select};
 use parking_lot::Mutex;
 
@@ -22,7 +22,7 @@ type Script = dyn Fn(FakeProgram) -> BoxFuture<'static, FakeEnd> + Send + Sync;
 /// A runtime that runs a closure where a real one would run the program's text.
 ///
 /// It behaves as the seam asks: bindings are validated, bindings are called in order at the moment of the call, a cancelled
-/// run ends hard with kind `abort`, and nothing runs after disposal.
+/// run ends hard with kind `abort`, and so does what runs when the runtime is disposed; nothing runs afterwards.
 ///
 /// # Examples
 ///
@@ -43,7 +43,7 @@ pub struct FakeRuntime {
     script: Arc<Script>,
     ignores_signal: bool,
     misuse: Option<String>,
-    disposed: Arc<AtomicBool>,
+    disposal: (Canceller, Signal),
     requests: Arc<Mutex<Vec<RunRequest>>>,
 }
 
@@ -59,7 +59,7 @@ impl FakeRuntime {
             script: Arc::new(move |program| Box::pin(script(program))),
             ignores_signal: false,
             misuse: None,
-            disposed: Arc::default(),
+            disposal: Signal::pair(),
             requests: Arc::default(),
         }
     }
@@ -104,16 +104,18 @@ impl CodeRuntime for FakeRuntime {
     fn run(&self, request: RunRequest) -> BoxFuture<'static, Result<RunResult, Misuse>> {
         let runtime = self.clone();
         Box::pin(async move {
-            if runtime.disposed.load(Ordering::Acquire) {
+            let (_, disposed) = &runtime.disposal;
+            if disposed.is_cancelled() {
                 return Err(Misuse::after_disposal());
             }
             validate(&request.namespaces)?;
             runtime.requests.lock().push(request.clone());
-            let signal = if runtime.ignores_signal {
+            let heeded = if runtime.ignores_signal {
                 Signal::never()
             } else {
                 request.signal.clone()
             };
+            let (_, signal) = Signal::following(&[heeded, disposed.clone()]);
             let program = FakeProgram(Arc::new(State {
                 request,
                 logs: Mutex::default(),
@@ -153,7 +155,9 @@ impl CodeRuntime for FakeRuntime {
     }
 
     fn dispose(&self) -> BoxFuture<'static, ()> {
-        self.disposed.store(true, Ordering::Release);
+        self.disposal.0.cancel(Reason::Other {
+            message: "runtime disposed".into(),
+        });
         Box::pin(std::future::ready(()))
     }
 }

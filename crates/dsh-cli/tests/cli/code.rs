@@ -121,7 +121,7 @@ fn how_programs_fail() {
         failing("return 0 / 0"),
         failing("await new Promise(() => {})"),
         failing("await tools.read({ file_path: 'missing.txt' })"),
-        failing("await tools.read({ file_path: '../outside.txt' })"),
+        failing("await tools.read({ file_path: '/etc/passwd' })"),
         failing("await tools.read({})"),
         failing("await tools.read({ file_path: () => 1 })"),
         failing("await tools.write({ file_path: 'a.txt', content: '' })"),
@@ -183,7 +183,10 @@ fn budgets_that_run_out() {
             "{run}"
         );
         let document = document(&run);
-        assert_eq!(document["error"], json!({"kind": kind, "message": message}));
+        assert_eq!(document["error"]["kind"], kind);
+        // How far beyond its budget a program was noticed depends on the machine.
+        let said = document["error"]["message"].as_str().unwrap();
+        assert!(said.starts_with(message), "{said}");
         assert_eq!(document["limits"], json!([limit]));
         assert_eq!(document["logs"], logs);
         assert!(document.get("value").is_none());
@@ -197,7 +200,7 @@ fn budgets_that_run_out() {
             "100",
         ],
         "timeout",
-        "compute budget exhausted (100ms busy)",
+        "compute budget exhausted (",
         "compute",
         json!(["begun"]),
     );
@@ -206,10 +209,10 @@ fn budgets_that_run_out() {
             "-e",
             "console.log('begun'); await new Promise((done) => setTimeout(done, 1e8))",
             "--wall-ms",
-            "300",
+            "1000",
         ],
         "timeout",
-        "wall-clock ceiling reached (300ms)",
+        "wall-clock ceiling reached (1000ms)",
         "wall",
         json!(["begun"]),
     );
@@ -228,14 +231,14 @@ fn budgets_that_run_out() {
     check(
         &[
             "-e",
-            "console.log('0123456789'); console.log('0123456789')",
+            "console.log('x'.repeat(1000))",
             "--output-bytes",
-            "20",
+            "100",
         ],
         "output-limit",
-        "outer output exceeded 20 bytes",
+        "outer output exceeded 100 bytes",
         "output",
-        json!(["0123456789", "01"]),
+        json!(["x".repeat(96)]),
     );
 }
 

@@ -261,6 +261,18 @@ async fn a_worker_that_does_not_say_hello_gets_no_program() {
     assert_eq!(played.received, "");
 }
 
+/// C212: what a worker process writes elsewhere is no output of the program.
+#[tokio::test]
+async fn noise_on_other_descriptors_is_no_output() {
+    let mut fake = Fake::ready();
+    fake.step("echo noise; echo noise >&2");
+    fake.report(&Report::Log { text: "real" });
+    fake.done(None);
+    let played = fake.play().await;
+    assert_eq!(played.value(), "undefined");
+    assert_eq!(played.result.logs, ["real"]);
+}
+
 /// C266, C238.
 #[tokio::test]
 async fn a_duplicate_id_is_ignored() {
@@ -512,6 +524,16 @@ async fn a_silent_worker_meets_the_wall() {
     assert_eq!(played.message(), "wall-clock ceiling reached (300ms)");
     assert_eq!(played.result.report.limit, Some(Limit::Wall));
     assert_eq!(played.result.logs, ["before"]);
+}
+
+/// C228: also before the worker has said anything.
+#[tokio::test]
+async fn a_worker_that_never_says_hello_meets_the_wall() {
+    let mut fake = Fake::silent();
+    fake.limits.wall_ms = 200;
+    let played = fake.play().await;
+    assert_eq!(played.message(), "wall-clock ceiling reached (200ms)");
+    assert_eq!(played.received, "");
 }
 
 /// C226, C256: the host's own measure, without any help of the worker.

@@ -6,7 +6,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -56,6 +56,13 @@ pub(super) struct Death {
     pub(super) last_words: String,
 }
 
+impl Death {
+    /// The signal by which it ended.
+    pub(super) fn signal(&self) -> Option<i32> {
+        self.status.and_then(|status| status.signal())
+    }
+}
+
 enum Errand {
     /// Start processes until enough are idle.
     Refill,
@@ -65,8 +72,8 @@ enum Errand {
     Reap(Child),
     /// Wait for the end of a process that closed its socket, and kill it when it does not come soon.
     Await(Process, oneshot::Sender<Death>),
-    /// End; idle processes too.
-    Retire,
+    /// End what is idle, and tell.
+    Retire(Option<oneshot::Sender<()>>),
 }
 
 /// The pool of one runtime.
@@ -165,7 +172,10 @@ impl Pool {
         self.disposer.cancel(Reason::Other {
             message: "runtime disposed".into(),
         });
-        self.retire();
+        let (sender, retired) = oneshot::channel();
+        self.retire_and_tell(Some(sender));
+        // From then on nothing is started any more, so that a count of zero stays one.
+        let _ = retired.await;
         let mut live = self.live.subscribe();
         // An error would mean that the pool, which is borrowed here, is gone.
         let _ = live.wait_for(|live| *live == 0).await;
@@ -173,8 +183,12 @@ impl Pool {
 
     /// Ends idle processes, and starts none ahead from now on.
     pub(super) fn retire(&self) {
+        self.retire_and_tell(None);
+    }
+
+    fn retire_and_tell(&self, sender: Option<oneshot::Sender<()>>) {
         self.retired.store(true, Ordering::Relaxed);
-        self.send(Errand::Retire);
+        self.send(Errand::Retire(sender));
     }
 
     /// Where sockets and timers of a run that is polled here belong.
@@ -294,7 +308,11 @@ impl Attendant {
             match errand {
                 Ok(Errand::Refill) => self.refill(),
                 Ok(Errand::Start(terms, sender)) => {
-                    let started = match self.pool.upgrade() {
+                    let pool = self
+                        .pool
+                        .upgrade()
+                        .filter(|pool| !pool.disposed.is_cancelled());
+                    let started = match pool {
                         Some(pool) => {
                             self.start(&pool.config.executable, terms)
                                 .map(|process| Worker {
@@ -317,13 +335,16 @@ impl Attendant {
                         witness: Some((sender, stderr, Instant::now() + OWN_END)),
                     });
                 }
-                Ok(Errand::Retire) => {
+                Ok(Errand::Retire(sender)) => {
                     let idle = self
                         .pool
                         .upgrade()
                         .map(|pool| std::mem::take(&mut *pool.idle.lock()));
                     for process in idle.unwrap_or_default() {
                         self.leave(killed(process));
+                    }
+                    if let Some(sender) = sender {
+                        let _ = sender.send(());
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}

@@ -96,11 +96,17 @@ pub(super) async fn run(
         outcome.report.timings.spawn_us = micros(start.elapsed());
         match attend(pool, &request, limits, &mut outcome, &mut worker).await {
             Ending::Gone => {
-                let has_program = outcome.report.phase > Phase::NotStarted;
                 let was_idle = worker.was_idle;
                 let death = worker.autopsy().await;
-                // One that was started ahead may have met its end while it waited; nothing of the program was lost.
-                if was_idle && !has_program && std::mem::take(&mut may_try_again) {
+                // One that was started ahead may have met its end while it waited. Nothing ran before the program started,
+                // and no parser ends by this signal.
+                let is_innocent = match outcome.report.phase {
+                    Phase::NotStarted => true,
+                    Phase::Stripping => death.signal() == Some(Signals::KILL.as_raw()),
+                    Phase::Running | Phase::Finished => false,
+                };
+                if was_idle && is_innocent && std::mem::take(&mut may_try_again) {
+                    outcome.report = RunReport::default();
                     continue;
                 }
                 return outcome.died(&death, &limits);
@@ -119,14 +125,17 @@ async fn attend(
     worker: &mut Worker,
 ) -> Ending {
     let start = outcome.start;
+    let wall = start.checked_add(Duration::from_millis(limits.wall_ms));
+    let first = wall.map_or(start + HANDSHAKE, |wall| wall.min(start + HANDSHAKE));
     let max_frame = limits
         .memory_bytes
         .saturating_add(FRAME_OVERHEAD)
         .min(u32::MAX.into());
     let max_frame = usize::try_from(max_frame).unwrap_or(usize::MAX);
     let parts = match (worker.socket(), pool.reactor()) {
-        (Some(plain), Some(reactor)) => Socket::new(plain, &reactor, max_frame)
-            .map(|socket| (socket, timer(&reactor, start + HANDSHAKE))),
+        (Some(plain), Some(reactor)) => {
+            Socket::new(plain, &reactor, max_frame).map(|socket| (socket, timer(&reactor, first)))
+        }
         _ => Err(std::io::Error::other("no reactor")),
     };
     let (socket, timer) = match parts {
@@ -145,7 +154,7 @@ async fn attend(
         calls: FuturesUnordered::new(),
         last_call: 0,
         timer,
-        wall: start.checked_add(Duration::from_millis(limits.wall_ms)),
+        wall,
         processor: None,
         is_deaf: false,
     };
@@ -311,10 +320,9 @@ impl Outcome {
 
     /// The worker ended without a word (C231, C276).
     fn died(self, death: &Death, limits: &Limits) -> RunResult {
-        let signal = death.status.and_then(|status| status.signal());
         let budget = Duration::from_millis(limits.compute_ms);
         // The kernel's own limit of processor time: the third line behind the engine's handler and the host's samples.
-        if signal == Some(Signals::XCPU.as_raw()) {
+        if death.signal() == Some(Signals::XCPU.as_raw()) {
             return self.end(Ending::Exhausted(budget, Strays::default()), limits);
         }
         let no_memory = death.last_words.contains("memory allocation of");
@@ -491,7 +499,7 @@ impl Service<'_> {
 
     /// Handles one frame. What is no frame, or comes at the wrong time, is dropped (C264).
     fn frame(&mut self, place: Range<usize>, cx: &mut Context<'_>) -> Option<Ending> {
-        let report = Report::read(self.socket.inbox.get(place.clone()))?;
+        let report = Report::read(self.socket.inbox.get(place))?;
         if self.outcome.report.phase == Phase::NotStarted {
             return match report {
                 Report::Hello { layers } => self.boot(layers),

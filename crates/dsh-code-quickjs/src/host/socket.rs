@@ -7,14 +7,18 @@ use std::task::{Context, Poll};
 use rustix::buffer::spare_capacity;
 use rustix::io::{Errno, read, write};
 use tokio::io::Interest;
-use tokio::net::UnixStream;
+use tokio::io::unix::AsyncFd;
 use tokio::runtime::Handle;
 
 use crate::frame::Inbox;
 
 /// A socket and what is to be written to it.
 pub(super) struct Socket {
-    stream: UnixStream,
+    stream: AsyncFd<Plain>,
+    /// The socket again, registered for writing while it is full. Were it always, each read of the worker would wake a thread
+    /// of the reactor for nothing.
+    full: Option<AsyncFd<Plain>>,
+    reactor: Handle,
     pub(super) inbox: Inbox,
     outbox: Vec<u8>,
     written: usize,
@@ -24,7 +28,9 @@ impl Socket {
     pub(super) fn new(plain: Plain, reactor: &Handle, max_frame: usize) -> io::Result<Self> {
         let _entered = reactor.enter();
         Ok(Self {
-            stream: UnixStream::from_std(plain)?,
+            stream: AsyncFd::with_interest(plain, Interest::READABLE)?,
+            full: None,
+            reactor: reactor.clone(),
             inbox: Inbox::new(max_frame),
             outbox: Vec::new(),
             written: 0,
@@ -49,20 +55,16 @@ impl Socket {
 
     /// Reads what is there. Ready with the number of bytes, 0 at the end.
     pub(super) fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let Self { stream, inbox, .. } = self;
         loop {
-            std::task::ready!(self.stream.poll_read_ready(cx))?;
-            if let Some(result) = settled(self.try_read()) {
-                return Poll::Ready(result);
+            let mut readable = std::task::ready!(stream.poll_read_ready(cx))?;
+            let read = |stream: &AsyncFd<Plain>| Ok(read(stream, spare_capacity(inbox.room()))?);
+            match readable.try_io(read) {
+                Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(result) => return Poll::Ready(result),
+                Err(_nothing_yet) => {}
             }
         }
-    }
-
-    /// Reads without asking whether anything is there.
-    pub(super) fn try_read(&mut self) -> io::Result<usize> {
-        let Self { stream, inbox, .. } = self;
-        stream.try_io(Interest::READABLE, || {
-            Ok(read(&*stream, spare_capacity(inbox.room()))?)
-        })
     }
 
     /// Reads past the reactor, which learns nothing of it.
@@ -77,6 +79,7 @@ impl Socket {
             if rest.is_empty() {
                 self.outbox.clear();
                 self.written = 0;
+                self.full = None;
                 return Poll::Ready(Ok(()));
             }
             // Nearly always possible at once; the reactor is asked when it is not.
@@ -84,26 +87,24 @@ impl Socket {
                 Ok(count) => self.written += count,
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => {
-                    std::task::ready!(self.stream.poll_write_ready(cx))?;
-                    let stream = &self.stream;
-                    let result = stream.try_io(Interest::WRITABLE, || Ok(write(stream, rest)?));
-                    match settled(result) {
-                        Some(Ok(count)) => self.written += count,
-                        Some(Err(error)) => return Poll::Ready(Err(error)),
-                        None => {}
+                    let full = match &mut self.full {
+                        Some(full) => full,
+                        none => {
+                            let _entered = self.reactor.enter();
+                            let again = self.stream.get_ref().try_clone()?;
+                            none.insert(AsyncFd::with_interest(again, Interest::WRITABLE)?)
+                        }
+                    };
+                    let mut writable = std::task::ready!(full.poll_write_ready(cx))?;
+                    match writable.try_io(|stream| Ok(write(stream, rest)?)) {
+                        Ok(Ok(count)) => self.written += count,
+                        Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+                        Ok(Err(error)) => return Poll::Ready(Err(error)),
+                        Err(_still_full) => {}
                     }
                 }
                 Err(error) => return Poll::Ready(Err(error.into())),
             }
         }
-    }
-}
-
-/// A result that is no request to try again.
-fn settled<T>(result: io::Result<T>) -> Option<io::Result<T>> {
-    match result {
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => None,
-        result => Some(result),
     }
 }

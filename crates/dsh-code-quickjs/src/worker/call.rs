@@ -50,12 +50,14 @@ struct Pending<'js> {
     member: Rc<Member<'js>>,
 }
 
+type Untouched<'js> = HashMap<Value<'js>, (u64, Rc<Member<'js>>)>;
+
 /// The calls of one run.
 pub(super) struct Calls<'js> {
     pending: RefCell<HashMap<u64, Pending<'js>>>,
     last: Cell<u64>,
     /// Promises that nobody has looked at yet, by identity.
-    untouched: Rc<RefCell<HashMap<Value<'js>, (u64, Rc<Member<'js>>)>>>,
+    untouched: Rc<RefCell<Untouched<'js>>>,
     /// Between a call's promise and `Promise.prototype`: its `constructor` is read by `await`, `then` and the
     /// combinators alike, and by nothing else, which is how a call is known to be awaited (D15).
     prototype: Object<'js>,
@@ -64,7 +66,7 @@ pub(super) struct Calls<'js> {
 
 impl<'js> Calls<'js> {
     pub(super) fn new(cx: &Ctx<'js>, realm: &Realm<'js>) -> Result<Self> {
-        let untouched = Rc::<RefCell<HashMap<_, _>>>::default();
+        let untouched = Rc::<RefCell<Untouched<'js>>>::default();
         let prototype = Object::new_proto(cx.clone(), Some(&realm.promise_prototype))?;
         let promise = realm.promise.clone();
         let seen = Rc::clone(&untouched);

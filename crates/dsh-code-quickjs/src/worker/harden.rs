@@ -16,7 +16,8 @@ mod system;
 #[path = "harden/other.rs"]
 mod system;
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod foothold;
 
 /// Applies every layer to the calling thread and tells what holds.

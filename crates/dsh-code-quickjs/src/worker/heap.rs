@@ -186,10 +186,8 @@ mod tests {
         let block = unsafe { heap.realloc(block, 100_000) };
         assert!(gauge.used.get() >= 100_000);
         // SAFETY: as above.
-        assert!(
-            unsafe { heap.realloc(block, 2 << 20) }.is_null(),
-            "refused, and kept"
-        );
+        let refused = unsafe { heap.realloc(block, 2 << 20) };
+        assert!(refused.is_null(), "refused, and kept");
         // SAFETY: as above.
         let block = unsafe { heap.realloc(block, 10) };
         assert!(gauge.used.get() < 100_000);

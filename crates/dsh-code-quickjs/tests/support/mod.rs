@@ -1,6 +1,7 @@
 //! What the tests of the runtime share.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
+#![allow(clippy::unwrap_used, reason = "a broken test environment")]
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use dsh_tools::{CallId, Execution, Outcome, RegistryError};
+use dsh_tools::{CallId, Execution, RegistryError};
 
 use crate::compose::Runtime;
 use crate::exit::Failure;
@@ -77,16 +77,17 @@ impl Screen {
         if !self.has_board {
             return Ok(());
         }
-        let (entering, leaving) = (self.feed(), self.feed());
+        let feed = self.feed();
         let scoped = runtime.tools.scoped(&runtime.agent);
         scoped.on_execute(move |execution, next| {
-            if execution.parent().is_some() {
-                entering.send(Event::Begins(execution.id().clone(), label(&execution)));
+            let running = execution
+                .parent()
+                .map(|_| Running::begin(feed.clone(), &execution));
+            async move {
+                let attempt = next.run().await;
+                drop(running);
+                Ok(attempt?.into())
             }
-            async move { Ok(next.run().await?.into()) }
-        })?;
-        scoped.on_result(move |execution, _: &Outcome| {
-            leaving.send(Event::Ends(execution.id().clone()));
         })?;
         Ok(())
     }
@@ -97,6 +98,26 @@ impl Screen {
         self.writer
             .join()
             .unwrap_or_else(|_| Err(Failure::failed("cannot write the result")))
+    }
+}
+
+/// A call under way. It ends with its body: what comes after may wait for calls that were made before.
+struct Running {
+    feed: Feed,
+    id: CallId,
+}
+
+impl Running {
+    fn begin(feed: Feed, execution: &Execution) -> Self {
+        let id = execution.id().clone();
+        feed.send(Event::Begins(id.clone(), label(execution)));
+        Self { feed, id }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.feed.send(Event::Ends(self.id.clone()));
     }
 }
 

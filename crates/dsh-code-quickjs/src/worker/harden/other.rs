@@ -1,4 +1,4 @@
-//! Where there is neither landlock nor seccomp: resource limits, and an honest report.
+//! Where none of the layers exists: the process boundary, the engine's own caps, and an honest report.
 
 use dsh_code::SandboxLayer;
 
