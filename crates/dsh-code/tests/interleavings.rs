@@ -5,7 +5,10 @@
 mod rig;
 
 use std::collections::HashMap;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Poll, Waker};
 
 use dsh_code::CodeConfig;
 use dsh_prompt::PromptConfig;
@@ -13,19 +16,65 @@ use dsh_testkit::{
     Driven, FakeProgram, FakeRuntime, Gate, Invariants, MockTool, Probe, Trace, block_on,
     yield_once,
 };
-use dsh_tools::{Canceller, Execution, Mode, PostNext, PreNext, Reason, Signal};
+use dsh_tools::{AroundNext, Canceller, Execution, Mode, PostNext, PreNext, Reason, Signal};
 use futures_util::future::join_all;
+use parking_lot::Mutex;
 use rig::World;
 
-/// Safe and exclusive calls, some awaited and some not, with a pause at every stage of each.
+/// Lets the stages of a run go on one by one, in the order in which they arrive.
+#[derive(Clone, Default)]
+struct Turnstile(Arc<Mutex<Turns>>);
+
+#[derive(Default)]
+struct Turns {
+    arrived: usize,
+    admitted: usize,
+    waiting: Vec<Waker>,
+}
+
+impl Turnstile {
+    async fn pass(&self) {
+        let turn = {
+            let mut turns = self.0.lock();
+            turns.arrived += 1;
+            turns.arrived
+        };
+        poll_fn(|cx| {
+            let mut turns = self.0.lock();
+            if turn <= turns.admitted {
+                return Poll::Ready(());
+            }
+            turns.waiting.push(cx.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+
+    fn admit(&self, turns: usize) {
+        let waiting = {
+            let mut state = self.0.lock();
+            state.admitted = state.admitted.saturating_add(turns);
+            std::mem::take(&mut state.waiting)
+        };
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
+    fn open(&self) {
+        self.admit(usize::MAX);
+    }
+}
+
+/// Safe and exclusive calls, some awaited and some not, with a stop at every stage of each.
 struct Busy {
     world: World,
+    turnstile: Turnstile,
     invariants: Invariants,
     probes: Vec<Probe>,
 }
 
-async fn program(program: FakeProgram) -> dsh_testkit::FakeEnd {
+async fn program(program: FakeProgram, turnstile: Turnstile) -> dsh_testkit::FakeEnd {
     program.print("begins");
+    turnstile.pass().await;
     let batch: Vec<_> = ["safe", "safe", "alone", "safe"]
         .iter()
         .map(|name| program.call(name, "{}"))
@@ -37,8 +86,7 @@ async fn program(program: FakeProgram) -> dsh_testkit::FakeEnd {
         .iter()
         .map(|name| program.call(name, "{}"))
         .collect();
-    yield_once().await;
-    yield_once().await;
+    turnstile.pass().await;
     drop(left);
     Ok(None)
 }
@@ -50,7 +98,9 @@ impl Busy {
             ..CodeConfig::default()
         };
         let world = World::with(Mode::Code, config, PromptConfig::default());
-        let runtime = FakeRuntime::new(program);
+        let turnstile = Turnstile::default();
+        let stop = turnstile.clone();
+        let runtime = FakeRuntime::new(move |running| program(running, stop.clone()));
         world.mount(if ignoring_signals {
             runtime.ignoring_signals()
         } else {
@@ -58,23 +108,47 @@ impl Busy {
         });
         let receiver = world.tools.global(&world.fiber);
         let invariants = Invariants::watch_stages(&receiver).unwrap();
+        let stop = turnstile.clone();
         receiver
-            .on_pre_execute(|_, next: PreNext| async move {
-                yield_once().await;
-                next.run().await
+            .on_pre_execute(move |_, next: PreNext| {
+                let stop = stop.clone();
+                async move {
+                    stop.pass().await;
+                    next.run().await
+                }
             })
             .unwrap();
+        let stop = turnstile.clone();
         receiver
-            .on_post_execute(|_, _, next: PostNext| async move {
-                yield_once().await;
-                next.run().await
+            .on_execute(move |_, next: AroundNext| {
+                let stop = stop.clone();
+                async move {
+                    stop.pass().await;
+                    let outcome = next.run().await?;
+                    stop.pass().await;
+                    Ok(outcome.into())
+                }
             })
             .unwrap();
+        let stop = turnstile.clone();
+        receiver
+            .on_post_execute(move |_, _, next: PostNext| {
+                let stop = stop.clone();
+                async move {
+                    stop.pass().await;
+                    next.run().await
+                }
+            })
+            .unwrap();
+        let stop = turnstile.clone();
         world
             .code
-            .on_dispatch_log(&world.fiber, None, |_, next| async move {
-                yield_once().await;
-                next.run().await
+            .on_dispatch_log(&world.fiber, None, move |_, next| {
+                let stop = stop.clone();
+                async move {
+                    stop.pass().await;
+                    next.run().await
+                }
             })
             .unwrap();
         let probes = vec![
@@ -83,6 +157,7 @@ impl Busy {
         ];
         Self {
             world,
+            turnstile,
             invariants,
             probes,
         }
@@ -119,25 +194,22 @@ impl Busy {
     }
 }
 
-/// Polls so many times; whether the call is over by then.
-fn polled<T>(run: &mut Driven<'_, T>, times: usize) -> Option<T> {
-    (0..times).find_map(|_| run.poll())
-}
-
-/// C179: dropped after any number of polls.
+/// C179: dropped at any stage.
 #[test]
 fn the_call_may_be_dropped_anywhere() {
     for ignoring in [false, true] {
-        let mut points = 0;
+        let mut stops = 0;
         loop {
             let busy = Busy::new(ignoring);
+            busy.turnstile.admit(stops);
             let call = busy.world.call(Signal::never());
             let mut run = Driven::new(busy.world.tools.execute(call));
-            let done = polled(&mut run, points).is_some();
+            let done = run.until_stalled().is_some();
             drop(run);
+            busy.turnstile.open();
             block_on(busy.world.tools.close());
             let begun = !busy.world.watch.lines.lock().is_empty();
-            let when = format!("dropped after {points} polls");
+            let when = format!("dropped after {stops} stops");
             if begun {
                 busy.check(1, &when);
             } else {
@@ -146,9 +218,9 @@ fn the_call_may_be_dropped_anywhere() {
             if done {
                 break;
             }
-            points += 1;
+            stops += 1;
         }
-        assert!(points > 20, "{points} points are no test");
+        assert!(stops > 30, "{stops} stops are no test");
     }
 }
 
@@ -158,22 +230,26 @@ fn cancel(canceller: &Canceller) {
     });
 }
 
-/// C174: cancelled after any number of polls, it ends by itself, once, as what it is.
+/// C174: cancelled at any stage, it ends by itself, once, as what it is.
 #[test]
 fn the_call_may_be_cancelled_anywhere() {
     for ignoring in [false, true] {
-        let mut points = 0;
+        let mut stops = 0;
         loop {
             let busy = Busy::new(ignoring);
+            busy.turnstile.admit(stops);
             let (canceller, signal) = Signal::pair();
             let call = busy.world.call(signal);
             let mut run = Driven::new(busy.world.tools.execute(call));
-            if polled(&mut run, points).is_some() {
+            if run.until_stalled().is_some() {
                 break;
             }
             cancel(&canceller);
-            let when = format!("cancelled after {points} polls");
-            let settled = run.until_stalled();
+            let when = format!("cancelled after {stops} stops");
+            // First as far as it gets while everything that has begun is held up.
+            let held = run.until_stalled();
+            busy.turnstile.open();
+            let settled = held.or_else(|| run.until_stalled());
             let settled = settled.unwrap_or_else(|| panic!("{when}: it hangs"));
             let text = settled.content()[0].as_text().unwrap();
             match settled.code() {
@@ -202,9 +278,9 @@ fn the_call_may_be_cancelled_anywhere() {
             } else {
                 busy.check(1, &when);
             }
-            points += 1;
+            stops += 1;
         }
-        assert!(points > 20, "{points} points are no test");
+        assert!(stops > 30, "{stops} stops are no test");
     }
 }
 
@@ -340,12 +416,17 @@ fn runs_leave_nothing_behind() {
     let held = Arc::new(());
     let world = World::bare(Mode::Code);
     let captured = held.clone();
+    let waiting = Arc::new(AtomicBool::new(false));
+    let waits = waiting.clone();
     world.mount(FakeRuntime::new(move |program| {
-        let captured = captured.clone();
+        let (captured, waits) = (captured.clone(), waits.clone());
         async move {
             program.expect("a", "{}").await?;
-            drop(program.call("hang", "{}"));
+            let hanging = program.call("hang", "{}");
             yield_once().await;
+            if waits.load(Ordering::Acquire) {
+                let _cancelled = hanging.await;
+            }
             drop(captured);
             Ok(None)
         }
@@ -375,8 +456,9 @@ fn runs_leave_nothing_behind() {
         let settled = block_on(world.tools.execute(world.call(signal.clone())));
         assert!(!settled.is_error());
     }
+    waiting.store(true, Ordering::Release);
     let mut dropped = Driven::new(world.tools.execute(world.call(signal)));
-    assert!(dropped.poll().is_none());
+    assert!(dropped.until_stalled().is_none());
     drop(dropped);
     block_on(world.tools.close());
     assert_eq!(Arc::strong_count(&held), before, "runs");

@@ -28,7 +28,7 @@ impl Socket {
     pub(super) fn new(plain: Plain, reactor: &Handle, max_frame: usize) -> io::Result<Self> {
         let _entered = reactor.enter();
         Ok(Self {
-            stream: AsyncFd::with_interest(plain, Interest::READABLE)?,
+            stream: register(plain, Interest::READABLE)?,
             full: None,
             reactor: reactor.clone(),
             inbox: Inbox::new(max_frame),
@@ -92,7 +92,7 @@ impl Socket {
                         none => {
                             let _entered = self.reactor.enter();
                             let again = self.stream.get_ref().try_clone()?;
-                            none.insert(AsyncFd::with_interest(again, Interest::WRITABLE)?)
+                            none.insert(register(again, Interest::WRITABLE)?)
                         }
                     };
                     let mut writable = std::task::ready!(full.poll_write_ready(cx))?;
@@ -107,4 +107,12 @@ impl Socket {
             }
         }
     }
+}
+
+/// Registers a socket with the reactor that is entered.
+#[expect(unsafe_code, reason = "the safe way to do this is deprecated")]
+fn register(socket: Plain, interest: Interest) -> io::Result<AsyncFd<Plain>> {
+    // SAFETY: the socket owns its descriptor, which is the same and open until the value that owns the socket from here on
+    // is dropped.
+    Ok(unsafe { AsyncFd::register_with_interest(socket, interest) }?)
 }
