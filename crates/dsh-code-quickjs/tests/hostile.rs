@@ -72,6 +72,7 @@ async fn exhausts_compute(program: &str) {
 /// C253, C254, C257.
 #[tokio::test]
 async fn endless_loops_end_by_the_compute_budget() {
+    let _turn = TURN.lock().await;
     for program in [
         "for (;;) {}",
         "for (;;) { try { for (;;) {} } catch {} finally { for (;;) {} } }",
@@ -105,6 +106,7 @@ async fn endless_loops_end_by_the_compute_budget() {
 /// C256: what the engine does not interrupt is ended from outside.
 #[tokio::test]
 async fn long_native_operations_end_by_the_compute_budget() {
+    let _turn = TURN.lock().await;
     for program in [
         "const s = 'a'.repeat(20_000_000); for (;;) s.indexOf('b')",
         "const a = new Array(2_000_000).fill(1); for (;;) a.indexOf(2)",
@@ -147,6 +149,7 @@ async fn long_native_operations_end_by_the_compute_budget() {
 /// C230, C260.
 #[tokio::test]
 async fn memory_bombs_end_by_the_memory_cap() {
+    let _turn = TURN.lock().await;
     for program in [
         "const a = []; for (;;) a.push(new Array(1000).fill(0))",
         "const a = []; for (;;) a.push({})",
@@ -186,6 +189,7 @@ async fn memory_bombs_end_by_the_memory_cap() {
 /// C260: a program that catches it goes on under the same cap.
 #[tokio::test]
 async fn caught_memory_exhaustion_is_survived() {
+    let _turn = TURN.lock().await;
     let program = "try { const a = []; for (;;) a.push(new Array(1000).fill(0)) } catch (e) { } return 'alive'";
     let result = timed(
         program,
@@ -211,6 +215,7 @@ async fn caught_memory_exhaustion_is_survived() {
 /// C258, C259.
 #[tokio::test]
 async fn recursion_is_an_error_of_the_program() {
+    let _turn = TURN.lock().await;
     for program in [
         "const f = () => f(); f()",
         "const f = (): any => [f()]; return f()",
@@ -259,6 +264,7 @@ async fn recursion_is_an_error_of_the_program() {
 /// C259, C276: the parser is the worker's, and so is its stack.
 #[tokio::test]
 async fn nested_sources_end_in_an_exception() {
+    let _turn = TURN.lock().await;
     let nested = |open: &str, middle: &str, close: &str| {
         format!(
             "return {}{middle}{}",
@@ -318,6 +324,7 @@ async fn nested_sources_end_in_an_exception() {
 /// C261, C214, C217.
 #[tokio::test]
 async fn output_floods_end_by_the_output_limit() {
+    let _turn = TURN.lock().await;
     for program in [
         "for (;;) console.log('flood')",
         "console.log('x'.repeat(2_000_000))",
@@ -355,6 +362,7 @@ async fn output_floods_end_by_the_output_limit() {
 /// C216, at and over the cap, through the whole way.
 #[tokio::test]
 async fn the_cap_is_exact() {
+    let _turn = TURN.lock().await;
     let runtime = runtime();
     for (program, cap, fits) in [
         ("return '€'", 7, true),
@@ -393,6 +401,7 @@ async fn the_cap_is_exact() {
 /// C226: waiting costs nothing, a decoy buys nothing.
 #[tokio::test]
 async fn only_busy_time_counts() {
+    let _turn = TURN.lock().await;
     let program = "await new Promise(r => setTimeout(r, 600)); return 1";
     let result = timed(program, tight(), 600).await;
     assert_eq!(result.error, None);
@@ -407,6 +416,7 @@ async fn only_busy_time_counts() {
 /// C228.
 #[tokio::test]
 async fn the_wall_ceiling_catches_what_waits() {
+    let _turn = TURN.lock().await;
     for program in [
         "await tools.never({})",
         "await new Promise(r => setTimeout(r, 60_000))",
@@ -431,6 +441,7 @@ async fn the_wall_ceiling_catches_what_waits() {
 /// C262.
 #[tokio::test]
 async fn a_hundred_thousand_calls_that_nobody_awaits() {
+    let _turn = TURN.lock().await;
     let program = "for (let i = 0; i < 100_000; i++) tools.echo(i); return 'done'";
     let result = timed(
         program,
@@ -463,6 +474,7 @@ async fn a_hundred_thousand_calls_that_nobody_awaits() {
 /// C262, C263: answers that nobody reads and calls that nobody takes do not wait for each other.
 #[tokio::test]
 async fn large_calls_in_both_directions_do_not_block_each_other() {
+    let _turn = TURN.lock().await;
     let program = "const big = 'x'.repeat(20_000); for (let i = 0; i < 2_000; i++) tools.echo(big); return 'done'";
     let limits = Limits {
         compute_ms: 30_000,
@@ -479,6 +491,7 @@ async fn large_calls_in_both_directions_do_not_block_each_other() {
 /// C245.
 #[tokio::test]
 async fn getters_proxies_and_thenables() {
+    let _turn = TURN.lock().await;
     for program in [
         "return [new Proxy([], {ownKeys() { for (;;) {} }, get() { for (;;) {} }})]",
         "return [new Proxy({}, {getPrototypeOf() { for (;;) {} }})]",
@@ -504,6 +517,7 @@ async fn getters_proxies_and_thenables() {
 /// D17.
 #[tokio::test]
 async fn a_source_beyond_its_cap_starts_nothing() {
+    let _turn = TURN.lock().await;
     let program = format!("return 1 // {}", "x".repeat(300_000));
     let result = timed(&program, tight(), 0).await;
     let error = result.error.unwrap();

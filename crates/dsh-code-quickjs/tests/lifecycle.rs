@@ -22,6 +22,7 @@ fn because(message: &str) -> Reason {
 /// C229: at every moment of a run, and inside of a synchronous loop.
 #[tokio::test]
 async fn cancellation_ends_a_program_hard() {
+    let _turn = TURN.lock().await;
     let runtime = runtime();
     for delay_us in (0..40).map(|step| step * step * 20) {
         for program in [
@@ -58,6 +59,7 @@ async fn cancellation_ends_a_program_hard() {
 /// C229, C220.
 #[tokio::test]
 async fn a_cancelled_request_starts_nothing() {
+    let _turn = TURN.lock().await;
     let runtime = runtime();
     let (canceller, signal) = Signal::pair();
     canceller.cancel(because("x"));
@@ -84,6 +86,7 @@ async fn a_cancelled_request_starts_nothing() {
 /// A run that is dropped after any number of polls leaves no process.
 #[tokio::test]
 async fn a_dropped_run_takes_its_process_along() {
+    let _turn = TURN.lock().await;
     let runtime = runtime();
     for polls in 0..30 {
         let mut run = runtime.run(request("for (let i = 0;; i++) await tools.later(i)"));
@@ -105,6 +108,7 @@ async fn a_dropped_run_takes_its_process_along() {
 /// C187.
 #[tokio::test]
 async fn disposal_fails_what_runs_and_refuses_what_comes() {
+    let _turn = TURN.lock().await;
     let runtime = Arc::new(runtime());
     let runs: Vec<_> = ["for (;;) {}", "await tools.never({})", "for (;;) await 0"]
         .into_iter()
@@ -130,6 +134,7 @@ async fn disposal_fails_what_runs_and_refuses_what_comes() {
 /// C188–C192, C224: misuse is the only error.
 #[tokio::test]
 async fn misuse_is_refused() {
+    let _turn = TURN.lock().await;
     let runtime = runtime();
     let refused = async |change: fn(&mut RunRequest)| {
         let mut request = request("return 1");
@@ -173,6 +178,7 @@ async fn misuse_is_refused() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn two_hundred_runs_leak_nothing() {
+    let _turn = TURN.lock().await;
     let descriptors = || std::fs::read_dir("/proc/self/fd").unwrap().count();
     let runtime = runtime();
     let warm = runtime
@@ -209,6 +215,7 @@ async fn two_hundred_runs_leak_nothing() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn an_idle_worker_that_died_is_replaced() {
+    let _turn = TURN.lock().await;
     let runtime = runtime();
     for _ in 0..3 {
         eventually("an idle worker", || runtime.workers() == 1).await;
@@ -225,6 +232,7 @@ async fn an_idle_worker_that_died_is_replaced() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_dropped_runtime_leaves_nothing() {
+    let _turn = TURN.lock().await;
     let runtime = QuickJs::new(Config {
         ready: 4,
         ..config()
@@ -244,6 +252,7 @@ async fn a_dropped_runtime_leaves_nothing() {
 /// D18: the marker is never given to a program that would not know it.
 #[tokio::test]
 async fn a_host_that_is_no_worker_gets_an_error() {
+    let _turn = TURN.lock().await;
     let error = QuickJs::new(Config {
         executable: Executable::Current,
         ..config()
@@ -273,6 +282,7 @@ async fn a_host_that_is_no_worker_gets_an_error() {
 /// The runtime works on any executor, with a reactor of its own where there is none.
 #[test]
 fn no_executor_is_assumed() {
+    let _turn = TURN.blocking_lock();
     let runtime = runtime();
     let mut run = pin!(runtime.run(request(
         "await new Promise(r => setTimeout(r, 5)); return await tools.echo(7)"
@@ -299,6 +309,7 @@ impl std::task::Wake for Unpark {
 /// A run with larger budgets than the pool's gets a worker of its own terms.
 #[tokio::test]
 async fn limits_of_a_run_may_exceed_the_configuration() {
+    let _turn = TURN.lock().await;
     let small = Limits {
         memory_bytes: 16 << 20,
         compute_ms: 1000,
@@ -320,6 +331,7 @@ async fn limits_of_a_run_may_exceed_the_configuration() {
 /// The sink hears each line while the program runs.
 #[tokio::test]
 async fn log_lines_are_heard_as_they_come() {
+    let _turn = TURN.lock().await;
     let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
     let runtime = QuickJs::new(Config {
         isolation: Isolation::BestEffort,

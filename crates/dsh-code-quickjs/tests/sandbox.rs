@@ -23,6 +23,7 @@ fn status(process: u32, field: &str) -> String {
 
 #[tokio::test]
 async fn a_worker_has_nothing_of_its_host() {
+    let _turn = TURN.lock().await;
     // A descriptor that a careless host leaves open for its children.
     let _inherited = rustix::io::dup(fs::File::open("/dev/null").unwrap()).unwrap();
     let runtime = runtime();
@@ -80,6 +81,7 @@ async fn host() {
 /// D18, invariant 13: whatever the program does, and without any help of the host.
 #[test]
 fn workers_die_with_their_host() {
+    let _turn = TURN.blocking_lock();
     for program in [
         "console.log('up'); for (;;) {}",
         "console.log('up'); await tools.never({})",

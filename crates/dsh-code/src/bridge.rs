@@ -15,6 +15,7 @@ use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use compact_str::CompactString;
@@ -94,11 +95,13 @@ pub(crate) async fn run(
     };
     let (handle, lane) = cx.tools().lane(config, clerk);
     let names = bound_names(cx);
+    let called = Arc::new(AtomicBool::new(false));
     let bridge = Bridge {
         cx: cx.clone(),
         functions: names.clone(),
         signal: signal.clone(),
         accepted: Mutex::new(0),
+        called: called.clone(),
         lane: handle.clone(),
         book: book.clone(),
     };
@@ -128,7 +131,8 @@ pub(crate) async fn run(
     let mut run = pin!(AssertUnwindSafe(async move { runtime.run(request).await }).catch_unwind());
     let doorbell = Doorbell::new();
     let ran = poll_fn(|cx| {
-        doorbell.attend(cx, |cx| {
+        let was_called = || called.swap(false, Ordering::Relaxed);
+        doorbell.attend(cx, was_called, |cx| {
             // The lane first: what it commits is what the program waits for.
             let _until_the_end = work.poll(cx);
             if let Some(Err(failure)) = &work.lane_end {
@@ -211,6 +215,8 @@ struct Bridge {
     signal: Signal,
     /// How many calls were accepted; held while one is, so that ids count in the order of the lane.
     accepted: Mutex<u64>,
+    /// Set by each call, for the task: the lane has something to start.
+    called: Arc<AtomicBool>,
     lane: LaneHandle,
     book: Arc<CallBook>,
 }
@@ -236,6 +242,7 @@ impl Binding for Bridge {
             self.book.submitted(&id, &name, &argument);
             let mut call = self.cx.call(id, name.clone(), argument);
             call.signal = self.signal.clone();
+            self.called.store(true, Ordering::Relaxed);
             self.lane.submit(call)
         };
         let signal = self.signal.clone();

@@ -9,9 +9,11 @@ use parking_lot::Mutex;
 /// Rounds in one poll before other tasks get their turn.
 const ROUNDS: u32 = 32;
 
-/// A waker that stands between futures and their task. While the task is at them, waking is a note to go round once more, not
-/// a trip through the executor: a call of a program wakes the lane, its commit wakes the runtime, and an executor with several
-/// threads would wake another one for each.
+/// A waker that stands between futures and their task.
+///
+/// A call of a program wakes the lane, and the lane's commit wakes the runtime: for each, an executor with several threads
+/// would wake another one and hand the task on. Here, who is woken while the task is at it costs the executor nothing as long
+/// as the task says that it goes round again; any other wake-up is passed on, so that a body that yields does yield.
 pub(crate) struct Doorbell {
     state: Arc<State>,
     waker: Waker,
@@ -51,10 +53,11 @@ impl Doorbell {
         }
     }
 
-    /// Polls what is at hand, again and again while something in it woke something else.
+    /// Polls what is at hand, and again at once while `again` says so after a round.
     pub(crate) fn attend<T>(
         &self,
         cx: &Context<'_>,
+        mut again: impl FnMut() -> bool,
         mut round: impl FnMut(&mut Context<'_>) -> Poll<T>,
     ) -> Poll<T> {
         self.state.task.lock().clone_from(cx.waker());
@@ -64,8 +67,14 @@ impl Doorbell {
             self.state.rung.store(false, Ordering::SeqCst);
             let polled = round(&mut Context::from_waker(&self.waker));
             self.state.is_inside.store(false, Ordering::SeqCst);
-            if polled.is_ready() || !self.state.rung.load(Ordering::SeqCst) {
+            if polled.is_ready() {
                 return polled;
+            }
+            if !again() {
+                if self.state.rung.load(Ordering::SeqCst) {
+                    cx.waker().wake_by_ref();
+                }
+                return Poll::Pending;
             }
         }
         cx.waker().wake_by_ref();
@@ -93,17 +102,18 @@ mod tests {
     }
 
     #[test]
-    fn who_is_woken_inside_is_polled_at_once() {
+    fn a_task_that_goes_round_again_is_not_woken() {
         let (woken, waker) = counted();
         let mut left = 3;
-        let polled = Doorbell::new().attend(&Context::from_waker(&waker), |cx| {
+        let round = |cx: &mut Context<'_>| {
             if left == 0 {
                 return Poll::Ready("done");
             }
             left -= 1;
             cx.waker().wake_by_ref();
             Poll::Pending
-        });
+        };
+        let polled = Doorbell::new().attend(&Context::from_waker(&waker), || true, round);
         assert_eq!(polled, Poll::Ready("done"));
         assert_eq!(woken.0.load(Ordering::SeqCst), 0);
     }
@@ -113,10 +123,11 @@ mod tests {
         let (woken, waker) = counted();
         let doorbell = Doorbell::new();
         let mut kept = None;
-        let polled: Poll<()> = doorbell.attend(&Context::from_waker(&waker), |cx| {
+        let round = |cx: &mut Context<'_>| {
             kept = Some(cx.waker().clone());
-            Poll::Pending
-        });
+            Poll::<()>::Pending
+        };
+        let polled = doorbell.attend(&Context::from_waker(&waker), || false, round);
         assert_eq!(polled, Poll::Pending);
         assert_eq!(woken.0.load(Ordering::SeqCst), 0);
         kept.unwrap().wake();
@@ -124,14 +135,28 @@ mod tests {
     }
 
     #[test]
-    fn other_tasks_get_their_turn() {
+    fn a_future_that_yields_yields_to_other_tasks() {
         let (woken, waker) = counted();
         let mut rounds = 0;
-        let polled: Poll<()> = Doorbell::new().attend(&Context::from_waker(&waker), |cx| {
+        let round = |cx: &mut Context<'_>| {
             rounds += 1;
             cx.waker().wake_by_ref();
-            Poll::Pending
-        });
+            Poll::<()>::Pending
+        };
+        let polled = Doorbell::new().attend(&Context::from_waker(&waker), || false, round);
+        assert_eq!((polled, rounds), (Poll::Pending, 1));
+        assert_eq!(woken.0.load(Ordering::SeqCst), 1);
+    }
+
+    #[test]
+    fn other_tasks_get_their_turn_in_the_end() {
+        let (woken, waker) = counted();
+        let mut rounds = 0;
+        let round = |_: &mut Context<'_>| {
+            rounds += 1;
+            Poll::<()>::Pending
+        };
+        let polled = Doorbell::new().attend(&Context::from_waker(&waker), || true, round);
         assert_eq!((polled, rounds), (Poll::Pending, ROUNDS));
         assert_eq!(woken.0.load(Ordering::SeqCst), 1);
     }
@@ -148,13 +173,14 @@ mod tests {
                 thing.store(true, Ordering::SeqCst);
                 inner.wake();
             });
-            let polled = doorbell.attend(&Context::from_waker(&waker), |_| {
+            let round = |_: &mut Context<'_>| {
                 if is_there.load(Ordering::SeqCst) {
                     Poll::Ready(())
                 } else {
                     Poll::Pending
                 }
-            });
+            };
+            let polled = doorbell.attend(&Context::from_waker(&waker), || false, round);
             thread.join().unwrap();
             assert!(polled.is_ready() || woken.0.load(Ordering::SeqCst) > 0);
         }

@@ -1011,3 +1011,27 @@ proptest! {
         }
     }
 }
+
+/// The plan of a lane costs the same however many settled calls wait behind a slow one.
+#[test]
+fn a_slow_head_does_not_make_planning_slow() {
+    use dsh_tools::lane::{Overlap, Planner, Step};
+    const CALLS: usize = 200_000;
+    let mut planner = Planner::new(2, Overlap::Exclusive);
+    for _ in 0..CALLS {
+        planner.submit();
+    }
+    let safe = |_| (dsh_tools::ExecutionMode::Parallel, None);
+    assert_eq!(planner.next(safe), Step::Start(0), "the slow head");
+    for call in 1..CALLS {
+        assert_eq!(planner.next(safe), Step::Start(call));
+        planner.settled(call);
+    }
+    assert_eq!(planner.next(safe), Step::Wait);
+    planner.settled(0);
+    for call in 0..CALLS {
+        assert_eq!(planner.next(safe), Step::Commit(call));
+        planner.committed();
+    }
+    assert_eq!(planner.next(safe), Step::Idle);
+}

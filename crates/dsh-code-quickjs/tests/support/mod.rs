@@ -17,6 +17,9 @@ use dsh_schema::Document;
 pub(crate) type Body =
     Box<dyn Fn(Document) -> BoxFuture<'static, Result<Document, String>> + Send + Sync>;
 
+/// Held by tests that look at the processes of this one, or that measure time: one at a time.
+pub(crate) static TURN: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 /// Functions by name, with a record of what was called.
 #[derive(Default)]
 pub(crate) struct Functions {

@@ -50,7 +50,8 @@ pub struct Planner {
     first: usize,
     slots: VecDeque<Slot>,
     submitted: usize,
-    running: usize,
+    /// The calls whose bodies run, at most `cap` of them; everything else that was started is settled.
+    running: Vec<usize>,
     stopped: bool,
 }
 
@@ -64,7 +65,7 @@ impl Planner {
             first: 0,
             slots: VecDeque::new(),
             submitted: 0,
-            running: 0,
+            running: Vec::new(),
             stopped: false,
         }
     }
@@ -116,7 +117,9 @@ impl Planner {
             };
         }
         // Whatever the next call is, it cannot start now, so it is not asked about.
-        if self.running >= self.cap || self.slots.iter().any(|slot| slot.exclusive) {
+        // A barrier starts alone and lets nothing in behind it, so it is the first slot or none.
+        let barred = self.slots.front().is_some_and(|slot| slot.exclusive);
+        if self.running.len() >= self.cap || barred {
             return Step::Wait;
         }
         let (mode, access) = classify(next);
@@ -126,8 +129,9 @@ impl Planner {
         let alone = self.slots.is_empty();
         let fits = !exclusive
             && self
-                .slots
+                .running
                 .iter()
+                .filter_map(|call| self.slots.get(call - self.first))
                 .all(|slot| slot.tolerates(parallel, access.as_deref()));
         if !alone && !fits {
             return Step::Wait;
@@ -137,7 +141,7 @@ impl Planner {
             parallel,
             exclusive,
         });
-        self.running += 1;
+        self.running.push(next);
         Step::Start(next)
     }
 
@@ -147,10 +151,8 @@ impl Planner {
             .checked_sub(self.first)
             .and_then(|index| self.slots.get_mut(index))
         {
-            if matches!(slot.state, State::Running(_)) {
-                self.running -= 1;
-            }
             slot.state = State::Settled;
+            self.running.retain(|running| *running != call);
         }
     }
 
