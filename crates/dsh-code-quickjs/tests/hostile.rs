@@ -483,6 +483,18 @@ async fn large_calls_in_both_directions_do_not_block_each_other() {
     };
     let result = timed(program, limits, 15_000).await;
     assert_eq!(result.error, None);
+    // What nobody awaits does not stay in memory once it is answered.
+    let program = "for (let i = 0; i < 300; i++) { for (let j = 0; j < 1000; j++) tools.echo(j); await tools.echo(0) } return 'done'";
+    let result = timed(
+        program,
+        Limits {
+            memory_bytes: 32 << 20,
+            ..limits
+        },
+        15_000,
+    )
+    .await;
+    assert_eq!(result.error, None);
     let program = "return (await tools.echo('x'.repeat(50_000_000))).length";
     let result = timed(program, limits, 15_000).await;
     assert_eq!(result.value.unwrap().to_json(), "50000000");

@@ -18,6 +18,9 @@ use crate::frame::Report;
 const LOSSY_ARGUMENT: &str = "binding arguments must be lossless JSON";
 const LOSSY_RESOLUTION: &str = "binding resolution must be lossless JSON";
 
+/// Promises of calls that are watched at a time.
+const MAX_WATCHED: usize = 1024;
+
 /// A namespace as the boot frame declares it.
 pub(super) struct Declaration {
     pub(super) global: String,
@@ -117,12 +120,7 @@ impl<'js> Calls<'js> {
             Ok(()) => {
                 let id = self.last.get() + 1;
                 self.last.set(id);
-                if let Some(object) = promise.as_object() {
-                    object.set_prototype(Some(&self.prototype))?;
-                }
-                self.untouched
-                    .borrow_mut()
-                    .insert(promise.clone(), (id, Rc::clone(member)));
+                self.watch(&promise, id, member)?;
                 self.pending.borrow_mut().insert(
                     id,
                     Pending {
@@ -153,6 +151,19 @@ impl<'js> Calls<'js> {
             self.scratch.replace(json);
         }
         Ok(promise)
+    }
+
+    /// Notices whether anybody looks at a call's promise.
+    fn watch(&self, promise: &Value<'js>, id: u64, member: &Rc<Member<'js>>) -> Result<()> {
+        // A promise that is watched stays in memory, so a flood of calls is not.
+        if self.untouched.borrow().len() < MAX_WATCHED
+            && let Some(object) = promise.as_object()
+        {
+            object.set_prototype(Some(&self.prototype))?;
+            let entry = (id, Rc::clone(member));
+            self.untouched.borrow_mut().insert(promise.clone(), entry);
+        }
+        Ok(())
     }
 
     /// Settles a call with what the host returned; `None` is what did not parse. An id that is unknown or settled is
