@@ -471,6 +471,22 @@ async fn a_hundred_thousand_calls_that_nobody_awaits() {
     assert_eq!(result.error, None);
 }
 
+/// C173, C232: a program that is over leaves more calls than are taken at once. Its end lies behind them, and counts although
+/// the worker has gone by the time it is read.
+#[tokio::test]
+async fn the_end_behind_many_calls_counts() {
+    let _turn = TURN.lock().await;
+    let limits = Limits {
+        compute_ms: 30_000,
+        memory_bytes: 512 << 20,
+        ..tight()
+    };
+    let program = "for (let i = 0; i < 20_000; i++) tools.later(i); return 'done'";
+    let result = timed(program, limits, 15_000).await;
+    assert_eq!(result.error, None);
+    assert_eq!(result.value.unwrap().to_json(), r#""done""#);
+}
+
 /// C262, C263: answers that nobody reads and calls that nobody takes do not wait for each other.
 #[tokio::test]
 async fn large_calls_in_both_directions_do_not_block_each_other() {

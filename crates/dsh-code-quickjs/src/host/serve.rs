@@ -157,6 +157,7 @@ async fn attend(
         wall,
         processor: None,
         is_deaf: false,
+            is_drained: false,
     };
     let ending = {
         let mut stop = pin!(stopped(&request.signal, pool.disposed()));
@@ -420,6 +421,8 @@ struct Service<'r> {
     processor: Option<Instant>,
     /// The worker does not read any more. What it wrote before still counts.
     is_deaf: bool,
+    /// No whole frame is left in the inbox.
+    is_drained: bool,
 }
 
 impl Service<'_> {
@@ -441,6 +444,11 @@ impl Service<'_> {
             if self.is_full() {
                 // A call that ends wakes this task, and so does a socket that can be written to.
                 return Poll::Pending;
+            }
+            if !self.is_drained {
+                // The calls that have ended made room for frames that are here already. The socket may be at its end by
+                // now, and they count before it does (C232).
+                continue;
             }
             if answered && self.calls.is_empty() && self.spin() {
                 continue;
@@ -477,6 +485,7 @@ impl Service<'_> {
 
     /// Handles the frames at hand.
     fn frames(&mut self, cx: &mut Context<'_>) -> Option<Ending> {
+        self.is_drained = false;
         while !self.is_full() {
             match self.socket.inbox.next() {
                 Ok(Some(place)) => {
@@ -484,7 +493,10 @@ impl Service<'_> {
                         return Some(ending);
                     }
                 }
-                Ok(None) => break,
+                Ok(None) => {
+                    self.is_drained = true;
+                    break;
+                }
                 Err(too_long) => {
                     let message = format!(
                         "worker sent a frame of {} bytes, more than a program can hold",
