@@ -1021,7 +1021,7 @@ fn a_slow_head_does_not_make_planning_slow() {
     for _ in 0..CALLS {
         planner.submit();
     }
-    let safe = |_| (dsh_tools::ExecutionMode::Parallel, None);
+    let safe = |_| (ExecutionMode::Parallel, None);
     assert_eq!(planner.next(safe), Step::Start(0), "the slow head");
     for call in 1..CALLS {
         assert_eq!(planner.next(safe), Step::Start(call));

@@ -157,7 +157,7 @@ async fn attend(
         wall,
         processor: None,
         is_deaf: false,
-            is_drained: false,
+        is_drained: false,
     };
     let ending = {
         let mut stop = pin!(stopped(&request.signal, pool.disposed()));

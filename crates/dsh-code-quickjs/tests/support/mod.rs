@@ -56,8 +56,9 @@ impl Binding for Functions {
     }
 }
 
-/// `echo`, `fail`, `never`, and a few with awkward names.
+/// `echo`, `fail`, `never`, `later`, `in_turn` (one call ends at a time), and a few with awkward names.
 pub(crate) fn functions() -> Functions {
+    let turn = Arc::new(tokio::sync::Mutex::new(()));
     Functions::default()
         .with("echo", async |argument| Ok(argument))
         .with("fail", async |argument| {
@@ -72,6 +73,14 @@ pub(crate) fn functions() -> Functions {
         .with("later", async |argument| {
             tokio::task::yield_now().await;
             Ok(argument)
+        })
+        .with("in_turn", move |argument| {
+            let turn = turn.clone();
+            async move {
+                let _turn = turn.lock().await;
+                tokio::task::yield_now().await;
+                Ok(argument)
+            }
         })
         .with("__proto__", async |argument| Ok(argument))
         .with("constructor", async |argument| Ok(argument))
