@@ -4,10 +4,11 @@
 //!
 //! - [`QuickJs`], a [`CodeRuntime`](dsh_code::CodeRuntime): a pool of workers started ahead, the service of each run, its
 //!   budgets, and the kill that every one of them ends in.
+//! - [`UnsandboxedInProcess`], the same engine on a thread of the host, for trusted programs and tests. It has no sandbox.
 //! - The worker, hidden behind [`worker_entry`]: sandbox, engine, event loop, and the only code that sees a program.
 //! - [`strip`]: from TypeScript to JavaScript with every position kept.
 //!
-//! What must stay true:
+//! What must stay true, of [`QuickJs`]:
 //!
 //! - A program runs outside of the host's process, and nothing of the host is reachable from there: no file, socket,
 //!   environment, descriptor or process.
@@ -29,7 +30,7 @@ pub mod strip;
 mod worker;
 
 #[cfg(unix)]
-pub use host::{Config, Executable, Isolation, QuickJs};
+pub use host::{Config, Executable, Isolation, QuickJs, UnsandboxedInProcess};
 
 /// Exit code of a worker that was not started by a host.
 pub const WORKER_MISUSE: i32 = 64;

@@ -363,3 +363,78 @@ fn a_value_without_a_depth_limit_is_not_lossless() {
         ["\"value\" must be a lossless JSON value"]
     );
 }
+
+/// Where a property tells the branches apart, the verdict looks at one branch only; it comes to what counting all comes to.
+#[test]
+fn a_tagged_one_of_is_judged_as_any_other() {
+    let schema = Document::parse(
+        r#"{"oneOf":[
+            {"type":"object","properties":{"n":{"type":"integer"},"kind":{"type":"string","const":"a"}},"required":["kind","n"],"additionalProperties":false},
+            {"type":"object","properties":{"kind":{"type":"string","const":"b"},"n":{"type":"string"}},"required":["kind"]},
+            {"type":"object","properties":{"kind":{"type":"string","const":"c"}},"required":["kind"]}]}"#,
+    )
+    .unwrap();
+    let schema = Schema::parse(&schema).unwrap();
+    for (value, valid) in [
+        (r#"{"kind":"a","n":1}"#, true),
+        (r#"{"n":1,"kind":"a"}"#, true),
+        (r#"{"kind":"a"}"#, false),
+        (r#"{"kind":"a","n":1,"more":2}"#, false),
+        (r#"{"kind":"b"}"#, true),
+        (r#"{"kind":"b","n":1}"#, false),
+        (r#"{"kind":"b","n":"x","more":2}"#, true),
+        (r#"{"kind":"c","n":[]}"#, true),
+        (r#"{"kind":"d"}"#, false),
+        (r#"{"kind":1}"#, false),
+        (r#"{"n":1}"#, false),
+        ("{}", false),
+        ("[]", false),
+        ("\"a\"", false),
+    ] {
+        let value = Document::parse(value).unwrap();
+        assert_eq!(schema.is_valid(value.root()), valid, "{value}");
+        assert_eq!(
+            schema.violations(value.root(), "value").is_empty(),
+            valid,
+            "{value}"
+        );
+        let plain = value.to_value();
+        assert_eq!(schema.is_valid_value(&plain), valid, "{value}");
+    }
+}
+
+/// Two branches with one tag, an optional tag, and a tag in some branches only are counted.
+#[test]
+fn a_one_of_without_a_tag_is_counted() {
+    for (schema, value, valid) in [
+        (
+            r#"{"oneOf":[{"type":"object","properties":{"k":{"type":"string","const":"a"}},"required":["k"]},{"type":"object","properties":{"k":{"type":"string","const":"a"}},"required":["k"]}]}"#,
+            r#"{"k":"a"}"#,
+            false,
+        ),
+        (
+            r#"{"oneOf":[{"type":"object","properties":{"k":{"type":"string","const":"a"}}},{"type":"object","properties":{"k":{"type":"string","const":"b"}}}]}"#,
+            "{}",
+            false,
+        ),
+        (
+            r#"{"oneOf":[{"type":"object","properties":{"k":{"type":"string","const":"a"}},"required":["k"]},{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}]}"#,
+            r#"{"x":1}"#,
+            true,
+        ),
+        (
+            r#"{"oneOf":[{"type":"object","properties":{"k":{"type":"string","const":"a"}},"required":["k"]},{"type":"string"}]}"#,
+            "\"a\"",
+            true,
+        ),
+    ] {
+        let compiled = Schema::parse(&Document::parse(schema).unwrap()).unwrap();
+        let value = Document::parse(value).unwrap();
+        assert_eq!(compiled.is_valid(value.root()), valid, "{schema}");
+        assert_eq!(
+            compiled.violations(value.root(), "value").is_empty(),
+            valid,
+            "{schema}"
+        );
+    }
+}

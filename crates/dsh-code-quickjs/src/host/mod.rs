@@ -1,4 +1,5 @@
-//! The host's half: [`QuickJs`], its pool of workers, and the service of one run.
+//! The host's half: [`QuickJs`], its pool of workers, and the service of one run. [`UnsandboxedInProcess`] shares the service
+//! and has a thread where the pool has a process.
 //!
 //! A run's frames are served on the task that polls the run: its socket, its timers, the futures of its calls and its
 //! cancellation meet in one poll function, and nothing is handed to another thread on the way (the round trip of a call
@@ -10,8 +11,10 @@
 
 #[cfg(test)]
 mod forged;
+mod in_process;
 mod pool;
 mod processor;
+mod reactor;
 mod serve;
 mod socket;
 
@@ -25,6 +28,7 @@ use dsh_code::{
     BoxFuture, CodeRuntime, Limits, Misuse, RunRequest, RunResult, SandboxLayer, validate,
 };
 
+pub use in_process::UnsandboxedInProcess;
 use pool::Pool;
 
 /// Set once this process has called [`worker_entry`](crate::worker_entry).

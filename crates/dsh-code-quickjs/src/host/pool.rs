@@ -9,9 +9,9 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,9 +19,11 @@ use dsh_code::{Limits, Signal};
 use dsh_tools::{Canceller, Reason};
 use parking_lot::Mutex;
 use rustix::process::{Pid, Signal as Kill, kill_process_group};
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 
+use super::reactor::Reactor;
+use super::serve::Post;
 use super::{Config, Executable};
 use crate::start::{MARKER, Terms};
 
@@ -85,7 +87,7 @@ pub(super) struct Pool {
     retired: AtomicBool,
     disposed: Signal,
     disposer: Canceller,
-    own_reactor: OnceLock<Option<Runtime>>,
+    reactor: Reactor,
 }
 
 impl Pool {
@@ -100,7 +102,7 @@ impl Pool {
             retired: AtomicBool::new(false),
             disposed,
             disposer,
-            own_reactor: OnceLock::new(),
+            reactor: Reactor::default(),
         });
         let attendant = Attendant {
             // Weak, so that a dropped runtime ends the thread.
@@ -193,54 +195,37 @@ impl Pool {
 
     /// Where sockets and timers of a run that is polled here belong.
     pub(super) fn reactor(&self) -> Option<Handle> {
-        if let Ok(current) = Handle::try_current() {
-            return Some(current);
-        }
-        let own = self.own_reactor.get_or_init(|| {
-            let mut builder = Builder::new_multi_thread();
-            builder
-                .worker_threads(1)
-                .thread_name("code-reactor")
-                .enable_io()
-                .enable_time();
-            builder.build().ok()
-        });
-        own.as_ref().map(|runtime| runtime.handle().clone())
+        self.reactor.handle()
     }
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        // An ordinary drop would block, which a task may not.
-        if let Some(Some(own)) = self.own_reactor.take() {
-            own.shutdown_background();
-        }
         for process in std::mem::take(self.idle.get_mut()) {
             self.send(Errand::Reap(killed(process)));
         }
     }
 }
 
-impl Worker {
-    /// The socket, which the run makes its own.
-    pub(super) fn socket(&mut self) -> Option<UnixStream> {
+impl Post for Worker {
+    fn socket(&mut self) -> Option<UnixStream> {
         self.process.as_mut()?.socket.take()
     }
 
-    pub(super) fn id(&self) -> u32 {
-        self.process
-            .as_ref()
-            .map_or(0, |process| process.child.id())
+    fn process(&self) -> Option<u32> {
+        self.process.as_ref().map(|process| process.child.id())
     }
 
     /// Ends the process at once; it is reaped in the background.
-    pub(super) fn kill(&mut self) {
+    fn kill(&mut self) {
         if let Some(process) = self.process.take() {
             self.pool.send(Errand::Reap(killed(process)));
             self.pool.send(Errand::Refill);
         }
     }
+}
 
+impl Worker {
     /// Waits for the end of a process that closed its socket.
     pub(super) async fn autopsy(mut self) -> Death {
         let Some(process) = self.process.take() else {

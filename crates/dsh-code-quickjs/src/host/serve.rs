@@ -2,6 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::ops::Range;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt as _;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -54,29 +55,67 @@ const FRAME_OVERHEAD: u64 = 1 << 20;
 const LOSSY_ARGUMENT: &str = "binding arguments must be lossless JSON";
 const LOSSY_COMPLETION: &str = "program completion must be lossless JSON";
 
-/// Runs a program whose request was found valid.
+/// A worker, as a run deals with it.
+pub(super) trait Post {
+    /// The host's end of its socket, not blocking. The run makes it its own.
+    fn socket(&mut self) -> Option<UnixStream>;
+
+    /// The process that it is, whose processor time can be looked at from outside.
+    fn process(&self) -> Option<u32>;
+
+    /// Ends it. From here on it answers nobody.
+    fn kill(&mut self);
+}
+
+/// What a run needs of the runtime it belongs to.
+pub(super) struct Station<'p> {
+    pub(super) reactor: Option<Handle>,
+    pub(super) disposed: &'p Signal,
+    pub(super) isolation: Isolation,
+}
+
+/// Runs a program whose request was found valid, on a thread that `employ` starts.
+pub(super) async fn run_on_thread<P: Post>(
+    station: &Station<'_>,
+    request: RunRequest,
+    limits: Limits,
+    start: Instant,
+    employ: impl FnOnce() -> Result<P, String>,
+) -> RunResult {
+    let mut outcome = match Outcome::admit(&request, limits, start) {
+        Ok(outcome) => outcome,
+        Err(refused) => return *refused,
+    };
+    let mut thread = match employ() {
+        Ok(thread) => thread,
+        Err(message) => return outcome.fail(ErrorKind::WorkerExit, message, None),
+    };
+    outcome.report.timings.spawn_us = micros(start.elapsed());
+    match attend(station, &request, limits, &mut outcome, &mut thread).await {
+        Ending::Gone => {
+            let message = "the thread of the program ended before completing";
+            outcome.fail(ErrorKind::WorkerExit, message, None)
+        }
+        ending => outcome.end(ending, &limits),
+    }
+}
+
+/// Runs a program whose request was found valid, in a process of the pool.
 pub(super) async fn run(
     pool: &Arc<Pool>,
     request: RunRequest,
     limits: Limits,
     start: Instant,
 ) -> RunResult {
-    let mut outcome = Outcome {
-        ledger: Ledger::new(limits.output_bytes),
-        report: RunReport::default(),
-        start,
+    let mut outcome = match Outcome::admit(&request, limits, start) {
+        Ok(outcome) => outcome,
+        Err(refused) => return *refused,
     };
-    if let Some(reason) = request.signal.reason() {
-        return outcome.fail(ErrorKind::Abort, reason.to_string(), None);
-    }
-    let length = request.program.len() as u64;
-    if length > limits.source_bytes {
-        let message = format!(
-            "the program has {length} bytes, more than the {} of `maxSourceBytes`; make it shorter",
-            limits.source_bytes
-        );
-        return outcome.fail(ErrorKind::Exception, message, Some(Limit::Source));
-    }
+    let station = Station {
+        reactor: pool.reactor(),
+        disposed: pool.disposed(),
+        isolation: pool.config().isolation,
+    };
     let mut may_try_again = true;
     loop {
         let taken = {
@@ -94,7 +133,7 @@ pub(super) async fn run(
             Err(message) => return outcome.fail(ErrorKind::WorkerExit, message, None),
         };
         outcome.report.timings.spawn_us = micros(start.elapsed());
-        match attend(pool, &request, limits, &mut outcome, &mut worker).await {
+        match attend(&station, &request, limits, &mut outcome, &mut worker).await {
             Ending::Gone => {
                 let was_idle = worker.was_idle;
                 let death = worker.autopsy().await;
@@ -118,11 +157,11 @@ pub(super) async fn run(
 
 /// Serves a worker until the run ends. Unless the worker went by itself, it has been killed then.
 async fn attend(
-    pool: &Pool,
+    station: &Station<'_>,
     request: &RunRequest,
     limits: Limits,
     outcome: &mut Outcome,
-    worker: &mut Worker,
+    worker: &mut impl Post,
 ) -> Ending {
     let start = outcome.start;
     let wall = start.checked_add(Duration::from_millis(limits.wall_ms));
@@ -132,9 +171,9 @@ async fn attend(
         .saturating_add(FRAME_OVERHEAD)
         .min(u32::MAX.into());
     let max_frame = usize::try_from(max_frame).unwrap_or(usize::MAX);
-    let parts = match (worker.socket(), pool.reactor()) {
+    let parts = match (worker.socket(), &station.reactor) {
         (Some(plain), Some(reactor)) => {
-            Socket::new(plain, &reactor, max_frame).map(|socket| (socket, timer(&reactor, first)))
+            Socket::new(plain, reactor, max_frame).map(|socket| (socket, timer(reactor, first)))
         }
         _ => Err(std::io::Error::other("no reactor")),
     };
@@ -144,12 +183,12 @@ async fn attend(
     };
     let mut service = Service {
         socket,
-        process: worker.id(),
+        process: worker.process(),
         program: &request.program,
         namespaces: &request.namespaces,
         sink: request.log_sink.as_ref(),
         limits,
-        isolation: pool.config().isolation,
+        isolation: station.isolation,
         outcome,
         calls: FuturesUnordered::new(),
         last_call: 0,
@@ -160,7 +199,7 @@ async fn attend(
         is_drained: false,
     };
     let ending = {
-        let mut stop = pin!(stopped(&request.signal, pool.disposed()));
+        let mut stop = pin!(stopped(&request.signal, station.disposed));
         poll_fn(|cx| match stop.as_mut().poll(cx) {
             Poll::Ready(reason) => Poll::Ready(Ending::Abort(reason)),
             Poll::Pending => service.poll(cx),
@@ -259,6 +298,36 @@ struct Outcome {
 }
 
 impl Outcome {
+    /// The outcome of a run that may begin.
+    ///
+    /// # Errors
+    ///
+    /// The result of one that may not.
+    fn admit(request: &RunRequest, limits: Limits, start: Instant) -> Result<Self, Box<RunResult>> {
+        let outcome = Self {
+            ledger: Ledger::new(limits.output_bytes),
+            report: RunReport::default(),
+            start,
+        };
+        if let Some(reason) = request.signal.reason() {
+            return Err(Box::new(outcome.fail(
+                ErrorKind::Abort,
+                reason.to_string(),
+                None,
+            )));
+        }
+        let length = request.program.len() as u64;
+        if length > limits.source_bytes {
+            let message = format!(
+                "the program has {length} bytes, more than the {} of `maxSourceBytes`; make it shorter",
+                limits.source_bytes
+            );
+            let refused = outcome.fail(ErrorKind::Exception, message, Some(Limit::Source));
+            return Err(Box::new(refused));
+        }
+        Ok(outcome)
+    }
+
     fn fail(self, kind: ErrorKind, message: impl Into<String>, limit: Option<Limit>) -> RunResult {
         let output = self.ledger.fail(RunError::new(kind, message));
         finish(output, self.report, limit, self.start)
@@ -406,7 +475,8 @@ type Answer = (u64, Result<Document, String>);
 /// The service of one worker.
 struct Service<'r> {
     socket: Socket,
-    process: u32,
+    /// `None` on a thread, whose processor time nobody samples.
+    process: Option<u32>,
     program: &'r str,
     namespaces: &'r [Namespace],
     sink: Option<&'r LogSink>,
@@ -694,7 +764,7 @@ impl Service<'_> {
                 )));
             }
             if self.processor.is_some_and(|at| at <= now) {
-                let used = processor::used(self.process);
+                let used = self.process.and_then(processor::used);
                 let left = used.map(|used| self.budget().saturating_sub(used));
                 if left == Some(Duration::ZERO) {
                     // The time at which the run was ended, less what is not the program's.
@@ -723,7 +793,7 @@ impl Service<'_> {
     }
 
     fn note_busy(&mut self) {
-        let used = processor::used(self.process).unwrap_or_default();
+        let used = self.process.and_then(processor::used).unwrap_or_default();
         self.outcome.report.timings.busy_us = micros(used);
     }
 

@@ -64,21 +64,25 @@ pub(super) struct Calls<'js> {
     /// Between a call's promise and `Promise.prototype`: its `constructor` is read by `await`, `then` and the
     /// combinators alike, and by nothing else, which is how a call is known to be awaited (D15).
     prototype: Object<'js>,
+    /// Every member that the program can call.
+    members: RefCell<Vec<Rc<Member<'js>>>>,
     scratch: RefCell<String>,
 }
 
 impl<'js> Calls<'js> {
-    pub(super) fn new(cx: &Ctx<'js>, realm: &Realm<'js>) -> Result<Self> {
+    pub(super) fn new(cx: &Ctx<'js>, realm: &Rc<Realm<'js>>) -> Result<Self> {
         let untouched = Rc::<RefCell<Untouched<'js>>>::default();
         let prototype = Object::new_proto(cx.clone(), Some(&realm.promise_prototype))?;
-        let promise = realm.promise.clone();
-        let seen = Rc::clone(&untouched);
+        let realm = Rc::downgrade(realm);
+        let seen = Rc::downgrade(&untouched);
         prototype.prop(
             "constructor",
             Accessor::new_get(move |this: This<Value<'js>>| {
-                let entry = seen.borrow_mut().remove(&this.0);
+                let entry = seen
+                    .upgrade()
+                    .and_then(|seen| seen.borrow_mut().remove(&this.0));
                 drop(entry);
-                promise.clone()
+                realm.upgrade().map(|realm| realm.promise.clone())
             }),
         )?;
         Ok(Self {
@@ -86,6 +90,7 @@ impl<'js> Calls<'js> {
             last: Cell::new(0),
             untouched,
             prototype,
+            members: RefCell::default(),
             scratch: RefCell::default(),
         })
     }
@@ -270,10 +275,14 @@ pub(super) fn namespace<'js>(
                 member: name.clone(),
             },
         });
-        let world = Rc::clone(world);
+        let (owner, callee) = (Rc::downgrade(world), Rc::downgrade(&member));
+        world.calls.members.borrow_mut().push(member);
         let call = Function::new(
             cx.clone(),
             move |cx: Ctx<'js>, argument: Opt<Value<'js>>| {
+                let (Some(world), Some(member)) = (owner.upgrade(), callee.upgrade()) else {
+                    return Ok(Value::new_undefined(cx));
+                };
                 let argument = argument
                     .0
                     .unwrap_or_else(|| Value::new_undefined(cx.clone()));

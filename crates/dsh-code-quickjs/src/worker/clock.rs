@@ -1,4 +1,4 @@
-//! The compute budget, in processor time of the one thread there is.
+//! The compute budget, in processor time of the thread that the engine is on.
 //!
 //! Waiting for the host or for a timer costs nothing by itself, and a loaded machine does not starve a run (C226).
 

@@ -15,8 +15,11 @@ const METHODS: [&str; 5] = ["log", "info", "warn", "error", "debug"];
 pub(super) fn object<'js>(cx: &Ctx<'js>, world: &Rc<World<'js>>) -> Result<Object<'js>> {
     let console = Object::new_proto(cx.clone(), None)?;
     for name in METHODS {
-        let world = Rc::clone(world);
+        let world = Rc::downgrade(world);
         let method = Function::new(cx.clone(), move |values: Rest<Value<'js>>| {
+            let Some(world) = world.upgrade() else {
+                return;
+            };
             // The budget keeps a huge value from being built just to be cut.
             let budget = usize::try_from(world.log_room()).unwrap_or(usize::MAX);
             let line = inspect::line(&world.realm, &values, budget, &|| world.tick());

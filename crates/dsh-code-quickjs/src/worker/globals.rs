@@ -43,9 +43,12 @@ const CODECS: &str = r#"((encode, decode, invalid) => {
 /// Defines the globals of every program.
 pub(super) fn install<'js>(cx: &Ctx<'js>, realm: &Rc<Realm<'js>>) -> Result<()> {
     let globals = cx.globals();
-    let owner = Rc::clone(realm);
+    let owner = Rc::downgrade(realm);
     let encode = Function::new(cx.clone(), move |text: Text<'js>| -> Result<Value<'js>> {
-        let bytes = owner.lossy(&text)?.into_bytes();
+        let Some(realm) = owner.upgrade() else {
+            return Ok(Value::new_undefined(text.ctx().clone()));
+        };
+        let bytes = realm.lossy(&text)?.into_bytes();
         TypedArray::<u8>::new(text.ctx().clone(), bytes).map(TypedArray::into_value)
     })?;
     let decode = Function::new(

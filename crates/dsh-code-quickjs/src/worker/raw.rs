@@ -13,7 +13,7 @@ pub(super) fn class_of(value: &Value<'_>) -> u32 {
 #[expect(unsafe_code, reason = "the safe interface reads one element at a time")]
 pub(super) fn bytes_of(array: &TypedArray<'_, u8>) -> Option<Vec<u8>> {
     // SAFETY: no code of the engine runs between the borrow and the copy, so the buffer is neither detached nor written to
-    // meanwhile; it is not shared with another thread, since there is none.
+    // meanwhile; it is not shared with another thread, since an engine stays on its own.
     unsafe { array.as_bytes() }.map(<[u8]>::to_vec)
 }
 

@@ -1,7 +1,6 @@
 //! The run of one program: boot, event loop, end.
 
 use std::cell::RefCell;
-use std::process::exit;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -24,9 +23,6 @@ use super::{call, console, failure, globals, inspect};
 use crate::frame::{Failure, Order, Report, Strays};
 use crate::strip;
 
-/// Exit code when the host went away.
-pub(super) const HOST_GONE: i32 = 70;
-
 const LOSSY_COMPLETION: &str = "program completion must be lossless JSON";
 const NEVER_SETTLES: &str = "the program waits for a promise that nothing can settle any more: \
     no call and no timer is pending";
@@ -37,8 +33,8 @@ const POLLS: u32 = 64;
 /// Jobs between two looks at the budget. The engine's own polls miss short ones (C254).
 const JOBS: u32 = 16;
 
-/// Installs the handler that the engine asks while it runs code. It ends the process itself: an interruption that unwinds
-/// could meet code that runs on (C253).
+/// Installs the handler that the engine asks while it runs code. In a process it ends that itself: an interruption that
+/// unwinds could meet code that runs on (C253). On a thread there is no other way, so there it interrupts again and again.
 pub(super) fn watch(runtime: &Runtime, channel: &Rc<RefCell<Channel>>, clock: &Rc<Clock>) {
     let (channel, clock) = (Rc::clone(channel), Rc::clone(clock));
     let mut polls = 0_u32;
@@ -52,23 +48,23 @@ pub(super) fn watch(runtime: &Runtime, channel: &Rc<RefCell<Channel>>, clock: &R
         }
         polls = polls.wrapping_add(1);
         if polls.is_multiple_of(POLLS) && channel.is_gone() {
-            exit(HOST_GONE);
+            channel.abandon();
         }
         // Calls made before a long stretch of work start during it.
         if channel.is_dirty() {
             channel.flush();
         }
-        false
+        channel.is_over()
     })));
 }
 
-fn exhausted(channel: &mut Channel, clock: &Clock) -> ! {
+fn exhausted(channel: &mut Channel, clock: &Clock) {
     let strays = Strays {
         busy_us: micros(clock.busy()),
         ..Strays::default()
     };
     channel.send(&Report::Exhausted { strays });
-    exit(0)
+    channel.end();
 }
 
 /// What the program's functions share.
@@ -127,9 +123,16 @@ impl<'js> World<'js> {
         self.gauge.was_hit() && failure::is_out_of_memory(&self.realm, thrown)
     }
 
-    fn end(&self, report: &Report<'_>) -> ! {
-        self.channel.borrow_mut().send(report);
-        exit(0)
+    /// Ends the run with a report. In a process it does not return.
+    fn end(&self, report: &Report<'_>) {
+        let mut channel = self.channel.borrow_mut();
+        channel.send(report);
+        channel.end();
+    }
+
+    /// Whether the run has ended. Asked wherever the program's code was left.
+    fn is_over(&self) -> bool {
+        self.channel.borrow().is_over()
     }
 
     /// The part of the report that needs no look at values.
@@ -153,7 +156,11 @@ impl<'js> World<'js> {
     }
 }
 
-/// Serves the boot frame and never returns while the host lives; the code is that of a host which did not.
+/// Serves the boot frame. Returns when the run is over, which a process does not live to see.
+///
+/// # Errors
+///
+/// When the engine cannot be prepared.
 pub(super) fn serve<'js>(
     cx: &Ctx<'js>,
     realm: Realm<'js>,
@@ -161,23 +168,19 @@ pub(super) fn serve<'js>(
     clock: Rc<Clock>,
     gauge: Rc<Gauge>,
     rejections: Rejections,
-) -> i32 {
-    let Wake::Frame = channel.borrow_mut().wait(None) else {
-        return HOST_GONE;
-    };
-    let boot = {
-        let channel = channel.borrow();
-        let Some(Order::Boot {
-            compute_ms,
-            memory_bytes,
-            output_bytes,
-            namespaces,
-            program,
-        }) = channel.order()
-        else {
-            return HOST_GONE;
-        };
-        Boot {
+) -> Result<()> {
+    let wake = channel.borrow_mut().wait(None);
+    let boot = match (wake, channel.borrow().order()) {
+        (
+            Wake::Frame,
+            Some(Order::Boot {
+                compute_ms,
+                memory_bytes,
+                output_bytes,
+                namespaces,
+                program,
+            }),
+        ) => Some(Boot {
             compute: Duration::from_millis(compute_ms),
             memory_bytes,
             output_bytes,
@@ -192,26 +195,28 @@ pub(super) fn serve<'js>(
                 })
                 .collect(),
             program: program.to_owned(),
-        }
+        }),
+        _ => None,
+    };
+    let Some(boot) = boot else {
+        channel.borrow_mut().abandon();
+        return Ok(());
     };
     clock.start(boot.compute);
     gauge.set_cap(boot.memory_bytes);
-    let world = Calls::new(cx, &realm).map(|calls| {
-        Rc::new(World {
-            realm: Rc::new(realm),
-            calls,
-            channel,
-            clock,
-            gauge,
-            logs: RefCell::new(LogMeter::new(boot.output_bytes)),
-            rejections,
-            memory_bytes: boot.memory_bytes,
-        })
+    let realm = Rc::new(realm);
+    let world = Rc::new(World {
+        calls: Calls::new(cx, &realm)?,
+        realm,
+        channel,
+        clock,
+        gauge,
+        logs: RefCell::new(LogMeter::new(boot.output_bytes)),
+        rejections,
+        memory_bytes: boot.memory_bytes,
     });
-    match world {
-        Ok(world) => run(cx, &world, &boot),
-        Err(_) => super::NO_ENGINE,
-    }
+    run(cx, &world, &boot);
+    Ok(())
 }
 
 /// The content of the boot frame.
@@ -223,18 +228,19 @@ struct Boot {
     program: String,
 }
 
-fn run<'js>(cx: &Ctx<'js>, world: &Rc<World<'js>>, boot: &Boot) -> ! {
+fn run<'js>(cx: &Ctx<'js>, world: &Rc<World<'js>>, boot: &Boot) {
     let started = Instant::now();
     let stripped = match strip::strip(&boot.program) {
         Ok(stripped) => stripped,
-        Err(error) => throw_text(world, &error.to_string()),
+        Err(error) => return throw_text(world, &error.to_string()),
     };
     let strip_us = micros(started.elapsed());
     let timers = Rc::new(Timers::default());
     // The heading shares the first line with the program, so that lines are those of the author.
     let mut source = String::with_capacity(stripped.len() + 256);
-    let scope =
-        scope(cx, world, boot, &timers).unwrap_or_else(|_| fail(cx, world, cx.catch(), None, 0));
+    let Ok(scope) = scope(cx, world, boot, &timers) else {
+        return fail(cx, world, cx.catch(), None, 0);
+    };
     source.push_str("(async function (");
     source.push_str(&scope.names.join(", "));
     source.push_str(") { ");
@@ -245,9 +251,9 @@ fn run<'js>(cx: &Ctx<'js>, world: &Rc<World<'js>>, boot: &Boot) -> ! {
     options.filename = Some(failure::FILE.to_owned());
     let body: Function<'_> = match cx.eval_with_options(source, options) {
         Ok(body) => body,
-        Err(rquickjs::Error::Exception) => fail(cx, world, cx.catch(), None, shift),
+        Err(rquickjs::Error::Exception) => return fail(cx, world, cx.catch(), None, shift),
         // The engine takes no text with a NUL in it.
-        Err(error) => throw_text(world, &format!("SyntaxError: {error}")),
+        Err(error) => return throw_text(world, &format!("SyntaxError: {error}")),
     };
     world
         .channel
@@ -298,7 +304,7 @@ fn pump<'js>(
     main: &Promise<'js>,
     timers: &Timers<'js>,
     shift: usize,
-) -> ! {
+) {
     let mut jobs = 0_u32;
     loop {
         while cx.execute_pending_job() {
@@ -306,18 +312,26 @@ fn pump<'js>(
             if jobs.is_multiple_of(JOBS) {
                 world.tick();
             }
+            if world.is_over() {
+                return;
+            }
         }
         match main.state() {
             PromiseState::Pending => {}
-            PromiseState::Resolved | PromiseState::Rejected => finish(cx, world, main, shift),
+            PromiseState::Resolved | PromiseState::Rejected => {
+                return finish(cx, world, main, shift);
+            }
         }
         world.tick();
+        if world.is_over() {
+            return;
+        }
         if let Some(fired) = timers.fire(cx) {
             if fired.is_err() {
                 // As in a browser: reported, and the program goes on.
                 let thrown = cx.catch();
                 if world.is_out_of_memory(&thrown) {
-                    fail(cx, world, thrown, None, shift);
+                    return fail(cx, world, thrown, None, shift);
                 }
                 world.rejections.add(cx, thrown);
             }
@@ -328,13 +342,13 @@ fn pump<'js>(
             world.gauge.lift();
             if world.gauge.was_hit() {
                 // A job that had no memory left to say so.
-                out_of_memory(world);
+                return out_of_memory(world);
             }
-            throw_text(world, NEVER_SETTLES);
+            return throw_text(world, NEVER_SETTLES);
         }
         let wake = world.channel.borrow_mut().wait(limit);
         match wake {
-            Wake::Gone => exit(HOST_GONE),
+            Wake::Gone => return world.channel.borrow_mut().abandon(),
             Wake::Time => {}
             Wake::Frame => settle(cx, world, shift),
         }
@@ -365,16 +379,19 @@ fn settle<'js>(cx: &Ctx<'js>, world: &World<'js>, shift: usize) {
 }
 
 /// The program's promise is settled.
-fn finish<'js>(cx: &Ctx<'js>, world: &World<'js>, main: &Promise<'js>, shift: usize) -> ! {
+fn finish<'js>(cx: &Ctx<'js>, world: &World<'js>, main: &Promise<'js>, shift: usize) {
+    if world.is_over() {
+        return;
+    }
     let value = match main.result::<Value<'_>>() {
         Some(Ok(value)) => value,
-        _ => fail(cx, world, cx.catch(), Some(main), shift),
+        _ => return fail(cx, world, cx.catch(), Some(main), shift),
     };
     // Reporting has to work even when the program used up its heap.
     world.gauge.lift();
     if value.is_undefined() {
         let strays = world.strays(cx, Some(main.as_value()));
-        world.end(&Report::Done {
+        return world.end(&Report::Done {
             value: None,
             strays,
         });
@@ -404,30 +421,33 @@ fn fail<'js>(
     thrown: Value<'js>,
     main: Option<&Promise<'js>>,
     shift: usize,
-) -> ! {
+) {
+    if world.is_over() {
+        return;
+    }
     world.gauge.lift();
     if world.is_out_of_memory(&thrown) {
-        out_of_memory(world);
+        return out_of_memory(world);
     }
     let message = failure::text(&world.realm, &thrown, shift);
     let strays = world.strays(cx, main.map(|main| main.as_value()));
     exception(world, &message, strays)
 }
 
-fn out_of_memory(world: &World<'_>) -> ! {
+fn out_of_memory(world: &World<'_>) {
     world.end(&Report::OutOfMemory {
         strays: world.brief(),
-    })
+    });
 }
 
-fn throw_text(world: &World<'_>, message: &str) -> ! {
+fn throw_text(world: &World<'_>, message: &str) {
     exception(world, message, world.brief())
 }
 
-fn exception(world: &World<'_>, message: &str, strays: Strays) -> ! {
+fn exception(world: &World<'_>, message: &str, strays: Strays) {
     // Not even shipped when it cannot fit (C221).
     if message.len() as u64 > world.log_room() {
-        world.end(&Report::OutputLimit { strays });
+        return world.end(&Report::OutputLimit { strays });
     }
     world.end(&Report::Failed {
         failure: Failure::Exception,

@@ -55,6 +55,11 @@ impl Rejections {
         )));
     }
 
+    /// Forgets every entry, while the context they belong to still lives.
+    pub(super) fn clear(&self) {
+        drop(std::mem::take(&mut *self.entries.borrow_mut()));
+    }
+
     /// Adds what a timer's callback threw.
     pub(super) fn add<'js>(&self, cx: &Ctx<'js>, thrown: Value<'js>) {
         let mut entries = self.entries.borrow_mut();

@@ -81,7 +81,7 @@ impl<'js> Timers<'js> {
 /// Defines both functions.
 pub(super) fn install<'js>(cx: &Ctx<'js>, timers: &Rc<Timers<'js>>) -> Result<()> {
     let globals = cx.globals();
-    let owner = Rc::clone(timers);
+    let owner = Rc::downgrade(timers);
     let set = Function::new(
         cx.clone(),
         move |cx: Ctx<'js>,
@@ -95,13 +95,16 @@ pub(super) fn install<'js>(cx: &Ctx<'js>, timers: &Rc<Timers<'js>>) -> Result<()
                 .0
                 .and_then(|delay| delay.as_number())
                 .unwrap_or_default();
-            Ok(owner.set(callback, delay, arguments.0))
+            Ok(owner
+                .upgrade()
+                .map(|timers| timers.set(callback, delay, arguments.0)))
         },
     )?;
-    let owner = Rc::clone(timers);
+    let owner = Rc::downgrade(timers);
     let clear = Function::new(cx.clone(), move |id: Opt<Value<'js>>| {
-        if let Some(id) = id.0.and_then(|id| id.as_number()) {
-            owner.clear(id as u32);
+        let id = id.0.and_then(|id| id.as_number());
+        if let (Some(id), Some(timers)) = (id, owner.upgrade()) {
+            timers.clear(id as u32);
         }
     })?;
     for (name, function) in [("setTimeout", set), ("clearTimeout", clear)] {

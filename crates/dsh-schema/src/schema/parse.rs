@@ -49,6 +49,7 @@ pub(super) fn parse<'a, V: View<'a>>(schema: V) -> Result<Tree, Vec<String>> {
         }
     }
     if parser.violations.is_empty() {
+        super::tree::tag(&mut parser.nodes);
         Ok(Tree {
             nodes: parser.nodes,
             notes: parser.notes,
@@ -263,7 +264,11 @@ impl<'a, V: View<'a>> Parser<'a, V> {
         }
         self.fill(
             id,
-            Node::OneOf(first, u32::try_from(branches.len()).unwrap_or(u32::MAX)),
+            Node::OneOf(
+                first,
+                u32::try_from(branches.len()).unwrap_or(u32::MAX),
+                None,
+            ),
         );
         self.push_children(branches);
     }

@@ -8,13 +8,17 @@ use hashbrown::HashMap;
 use crate::Kind;
 
 use super::allowed::Allowed;
-use super::literal::{Literal, is_same};
+use super::literal::{Literal, LiteralValue, is_same};
+use super::view::View;
 
 /// Index of a node; the root is 0.
 pub(super) type NodeId = u32;
 
 /// From this many strings on, a hash table finds one faster than comparing one after the other.
 pub(super) const INDEXED_FROM: usize = 12;
+
+/// One-ofs with more branches are not looked through for a tag, which costs the square of their number.
+const TAGGED_UP_TO: u32 = 64;
 
 type Index = HashMap<Box<str>, u32, foldhash::fast::RandomState>;
 
@@ -37,8 +41,74 @@ pub(super) enum Node {
     Scalar(Scalar, Option<Box<Allowed>>),
     Array(Option<NodeId>),
     Object(Box<ObjectNode>),
-    /// First branch and number of branches; branches are neighbours.
-    OneOf(NodeId, u32),
+    /// First branch and number of branches, which are neighbours, and what tells them apart.
+    OneOf(NodeId, u32, Option<Box<Tag>>),
+}
+
+/// A property that every branch of a one-of requires, each with a string of its own: a value fits the branch that its
+/// string names, or none.
+#[derive(Debug)]
+pub(super) struct Tag {
+    property: Box<str>,
+    branches: Box<[(Box<str>, NodeId)]>,
+}
+
+impl Tag {
+    /// The first property of the first branch that tells the branches apart.
+    fn of(nodes: &[Node], first: NodeId, count: u32) -> Option<Self> {
+        if count > TAGGED_UP_TO {
+            return None;
+        }
+        let branches = || (first..first + count).map(|id| (id, &nodes[id as usize]));
+        let Node::Object(object) = &nodes[first as usize] else {
+            return None;
+        };
+        object.properties.iter().find_map(|candidate| {
+            let mut tags: Vec<(Box<str>, NodeId)> = Vec::new();
+            for (id, branch) in branches() {
+                let Node::Object(object) = branch else {
+                    return None;
+                };
+                let (_, property) = object.find(&candidate.name, 0)?;
+                let Node::Scalar(Scalar::String, Some(allowed)) = &nodes[property.node as usize]
+                else {
+                    return None;
+                };
+                let LiteralValue::String(text) = allowed.constant.as_ref()?.value() else {
+                    return None;
+                };
+                if !property.required || tags.iter().any(|(tag, _)| tag == text) {
+                    return None;
+                }
+                tags.push((text.clone(), id));
+            }
+            Some(Self {
+                property: candidate.name.clone(),
+                branches: tags.into(),
+            })
+        })
+    }
+
+    /// The only branch that can accept `value`.
+    #[inline]
+    pub(super) fn branch<'a, V: View<'a>>(&self, value: V) -> Option<NodeId> {
+        let text = V::member(value.object()?, &self.property)?.string()?;
+        self.branches
+            .iter()
+            .find(|(tag, _)| is_same(tag, text))
+            .map(|(_, id)| *id)
+    }
+}
+
+/// Looks for the tags of a finished tree.
+pub(super) fn tag(nodes: &mut [Node]) {
+    for id in 0..nodes.len() {
+        if let Node::OneOf(first, count, None) = nodes[id]
+            && let Some(tag) = Tag::of(nodes, first, count)
+        {
+            nodes[id] = Node::OneOf(first, count, Some(Box::new(tag)));
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -226,7 +296,7 @@ impl<'a> NodeRef<'a> {
             }),
             Node::Array(items) => Shape::Array(items.map(|id| Self { tree, id })),
             Node::Object(object) => Shape::Object(ObjectShape { tree, object }),
-            Node::OneOf(first, count) => Shape::OneOf(BranchesShape {
+            Node::OneOf(first, count, _) => Shape::OneOf(BranchesShape {
                 tree,
                 first: *first,
                 count: *count,

@@ -41,7 +41,10 @@ fn composite<'a, V: View<'a>>(nodes: &[Node], composite: &Node, value: V) -> boo
                     _ => V::items(array).all(|item| node(nodes, *items, item)),
                 })
         }
-        Node::OneOf(first, count) => matches(nodes, *first, *count, value, 2) == 1,
+        Node::OneOf(_, _, Some(tag)) => tag
+            .branch(value)
+            .is_some_and(|branch| node(nodes, branch, value)),
+        Node::OneOf(first, count, None) => matches(nodes, *first, *count, value, 2) == 1,
         Node::Any | Node::Scalar(..) | Node::Object(_) => true,
     }
 }

@@ -82,7 +82,7 @@ impl<'a, V: View<'a>> Walk<'a, V> {
                 Some(members) => self.object(object, members, place),
                 None => self.refuse(place, "must be an object"),
             },
-            Node::OneOf(first, count) => {
+            Node::OneOf(first, count, _) => {
                 let matched = verdict::matches(self.nodes, *first, *count, value, usize::MAX);
                 if matched != 1 {
                     self.refuse(
