@@ -1,7 +1,6 @@
 //! Phases 0 and 1: identity, arguments, collapse, and the signal at the door.
 
-use std::sync::Arc;
-
+use super::Stage;
 use crate::registry::POLICY;
 use crate::{Call, Execution, Outcome, ToolError, Tools};
 
@@ -11,10 +10,8 @@ pub(super) enum Admitted {
     Direct,
     /// Through every stage.
     Staged,
-    /// Nowhere: this is its outcome (T214).
-    Final(Arc<Outcome>),
-    /// As `Final`, without the tool's finalizer (T122).
-    Bare(Arc<Outcome>),
+    /// Nowhere: this is its outcome (T122, T214).
+    Over(Stage),
 }
 
 impl Tools {
@@ -36,15 +33,15 @@ impl Tools {
             let failure =
                 ToolError::new("tool execution arguments must be losslessly JSON-serializable");
             let outcome = Outcome::failure(failure);
-            if collapses {
-                Admitted::Bare(outcome)
+            Admitted::Over(if collapses {
+                Stage::Bare(outcome)
             } else {
-                Admitted::Final(outcome)
-            }
+                Stage::Final(outcome)
+            })
         } else if execution.is_cancelled() || self.is_closed() {
-            Admitted::Final(Outcome::aborted(false))
+            Admitted::Over(Stage::Final(Outcome::aborted(false)))
         } else if collapses {
-            Admitted::Bare(Outcome::failure(collapsed(execution.name())))
+            Admitted::Over(Stage::Bare(Outcome::failure(collapsed(execution.name()))))
         } else if !self.0.listens(POLICY) && self.0.config.journal.is_none() {
             Admitted::Direct
         } else {

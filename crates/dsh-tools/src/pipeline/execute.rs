@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use super::Stage;
 use super::admission::Admitted;
 use super::body::{BodyResult, Opened, RunningBody, with_deferred};
 use crate::registry::POST;
@@ -47,8 +48,9 @@ impl<'a> Execute<'a> {
     fn begin(&mut self, execution: Execution, admitted: Admitted) -> Option<Settled> {
         let tools = self.tools;
         match admitted {
-            Admitted::Final(outcome) => Some(tools.publish(execution, outcome, true)),
-            Admitted::Bare(outcome) => Some(tools.publish(execution, outcome, false)),
+            Admitted::Over(Stage::Bare(outcome)) => Some(tools.publish(execution, outcome, false)),
+            Admitted::Over(Stage::Final(outcome)) => Some(tools.publish(execution, outcome, true)),
+            Admitted::Over(Stage::Post(outcome)) => self.behind(execution, outcome),
             Admitted::Direct => match tools.open(&execution, || Signal::of_call(&execution)) {
                 Opened::Done(outcome) => self.behind(execution, outcome),
                 Opened::Running(tool, body) => {

@@ -27,10 +27,8 @@ use admission::Admitted;
 
 use crate::{Call, Execution, Outcome, Settled, Tools};
 
-/// Where a call goes next.
+/// An outcome, with what is still to pass over it.
 pub(crate) enum Stage {
-    /// Into the around chain and the body.
-    Dispatch,
     /// Into the post-execute chain.
     Post(Arc<Outcome>),
     /// To the end (T214).
@@ -48,13 +46,14 @@ pub(crate) struct Entered {
 /// A call that policy has judged. Only this registry makes one, and dispatching consumes it (T259).
 pub(crate) struct Prepared {
     execution: Execution,
-    stage: Stage,
+    /// The outcome of a call whose body is not to run.
+    stage: Option<Stage>,
 }
 
 impl Prepared {
     /// Whether there is a body to run.
     pub(crate) fn dispatches(&self) -> bool {
-        matches!(self.stage, Stage::Dispatch)
+        self.stage.is_none()
     }
 }
 
@@ -125,13 +124,9 @@ impl Tools {
             admitted,
         } = entered;
         match admitted {
-            Admitted::Final(outcome) => Prepared {
+            Admitted::Over(stage) => Prepared {
                 execution,
-                stage: Stage::Final(outcome),
-            },
-            Admitted::Bare(outcome) => Prepared {
-                execution,
-                stage: Stage::Bare(outcome),
+                stage: Some(stage),
             },
             Admitted::Direct | Admitted::Staged => self.judge(execution).await,
         }
@@ -146,8 +141,8 @@ impl Tools {
     pub(crate) async fn dispatch(&self, prepared: Prepared) -> Dispatched {
         let Prepared { execution, stage } = prepared;
         let stage = match stage {
-            Stage::Dispatch => self.around(&execution).await,
-            settled => settled,
+            Some(stage) => stage,
+            None => self.around(&execution).await,
         };
         Dispatched { execution, stage }
     }
@@ -159,8 +154,6 @@ impl Tools {
             Stage::Post(outcome) => (self.post(&execution, outcome).await, true),
             Stage::Final(outcome) => (outcome, true),
             Stage::Bare(outcome) => (outcome, false),
-            // `dispatch` never leaves a call undispatched.
-            Stage::Dispatch => (Outcome::aborted(false), true),
         };
         self.settle(execution, outcome, finalise).await
     }

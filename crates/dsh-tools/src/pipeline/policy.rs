@@ -6,7 +6,8 @@ use crate::contain::contain;
 use crate::{ApprovalOutcome, Execution, Outcome, PreDecision, Tools};
 
 impl Tools {
-    pub(super) async fn policy(&self, execution: &Execution) -> Stage {
+    /// What comes of a call whose body must not run; `None` lets it run.
+    pub(super) async fn policy(&self, execution: &Execution) -> Option<Stage> {
         let chain = {
             let tables = self.0.read();
             (!tables.pre.is_empty()).then(|| tables.pre.snapshot())
@@ -14,14 +15,17 @@ impl Tools {
         if let Some(chain) = chain {
             match PreNext::new(chain, execution.clone()).run().await {
                 Ok(PreDecision::Allow) => {}
-                Ok(PreDecision::Deny { reason }) => return Stage::Post(Outcome::denied(reason)),
+                Ok(PreDecision::Deny { reason }) => {
+                    return Some(Stage::Post(Outcome::denied(reason)));
+                }
                 Ok(PreDecision::Ask { reason }) => {
                     // Boxed: few calls are asked about, and all would carry the question's future.
-                    if let Some(stage) = Box::pin(self.ask(execution, reason)).await {
-                        return stage;
+                    let refused = Box::pin(self.ask(execution, reason)).await;
+                    if refused.is_some() {
+                        return refused;
                     }
                 }
-                Err(error) => return Stage::Final(Outcome::failure(error)),
+                Err(error) => return Some(Stage::Final(Outcome::failure(error))),
             }
         }
         // Guards are looked up now: one that was registered during the chain counts, one that goes during their own
@@ -30,15 +34,15 @@ impl Tools {
         for guard in guards {
             match contain(|| guard(execution)).and_then(|verdict| verdict) {
                 Ok(None) => {}
-                Ok(Some(denial)) => return Stage::Post(Outcome::denied(denial.into_reason())),
-                Err(error) => return Stage::Final(Outcome::failure(error)),
+                Ok(Some(denial)) => {
+                    return Some(Stage::Post(Outcome::denied(denial.into_reason())));
+                }
+                Err(error) => return Some(Stage::Final(Outcome::failure(error))),
             }
         }
-        if execution.is_cancelled() {
-            Stage::Post(Outcome::aborted(false))
-        } else {
-            Stage::Dispatch
-        }
+        execution
+            .is_cancelled()
+            .then(|| Stage::Post(Outcome::aborted(false)))
     }
 
     /// Asks about a call; `None` lets it go on to the guards.
