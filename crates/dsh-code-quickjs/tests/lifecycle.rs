@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::future::Future;
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -90,13 +90,18 @@ async fn a_dropped_run_takes_its_process_along() {
     let runtime = runtime();
     for polls in 0..30 {
         let mut run = runtime.run(request("for (let i = 0;; i++) await tools.later(i)"));
-        for _ in 0..polls {
-            let mut cx = Context::from_waker(Waker::noop());
-            if let Poll::Ready(result) = run.as_mut().poll(&mut cx) {
-                panic!("{result:?}");
+        let mut left = polls;
+        poll_fn(|cx| {
+            if left == 0 {
+                return Poll::Ready(());
             }
-            tokio::time::sleep(Duration::from_micros(300)).await;
-        }
+            left -= 1;
+            match run.as_mut().poll(cx) {
+                Poll::Ready(result) => panic!("{result:?}"),
+                Poll::Pending => Poll::Pending,
+            }
+        })
+        .await;
         drop(run);
     }
     // One idle process is kept ahead.
@@ -110,11 +115,23 @@ async fn a_dropped_run_takes_its_process_along() {
 async fn disposal_fails_what_runs_and_refuses_what_comes() {
     let _turn = TURN.lock().await;
     let runtime = Arc::new(runtime());
-    let runs: Vec<_> = ["for (;;) {}", "await tools.never({})", "for (;;) await 0"]
-        .into_iter()
-        .map(|program| tokio::spawn(runtime.run(request(program))))
-        .collect();
-    tokio::time::sleep(Duration::from_millis(30)).await;
+    // Each says that it runs before it goes on for ever; nothing has to be awaited for that.
+    let (runs, called): (Vec<_>, Vec<_>) =
+        ["for (;;) {}", "await tools.never({})", "for (;;) await 0"]
+            .into_iter()
+            .map(|program| {
+                let (namespace, functions) = namespace(functions());
+                let mut request = RunRequest::new(format!("void tools.echo(1); {program}"));
+                request.namespaces = vec![namespace];
+                (tokio::spawn(runtime.run(request)), functions)
+            })
+            .unzip();
+    eventually("each program runs", || {
+        called
+            .iter()
+            .all(|functions| !functions.calls.lock().unwrap().is_empty())
+    })
+    .await;
     runtime.dispose().await;
     assert_eq!(runtime.workers(), 0, "each worker is really gone");
     #[cfg(target_os = "linux")]
