@@ -7,6 +7,7 @@
 //! reads anything itself. [`Repository::read`] does all the reading. Start with [`layers`], which holds the order of the
 //! crates.
 
+pub mod containment;
 pub mod determinism;
 pub mod error_pages;
 pub mod finding;
@@ -26,6 +27,7 @@ pub use repository::Repository;
 pub fn tidy(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(layers::check(&repository.packages));
+    findings.extend(containment::check(&repository.files));
     findings.extend(determinism::check_sources(repository.crate_sources()));
     findings.extend(determinism::check_packages(&repository.packages));
     findings.extend(layout::check(&repository.files));
@@ -68,7 +70,7 @@ mod tests {
             ),
             File::new(
                 "crates/dsh-tools/src/lib.rs",
-                "mod utils; fn a() { Instant::now(); }",
+                "mod utils; fn a() { Instant::now(); catch_unwind(b); }",
             ),
             File::new("crates/dsh-tools/src/lane.rs", &"x".repeat(40_000)),
             File::new("crates/dsh-tools/tests/a.rs", "#[ignore]"),
@@ -81,6 +83,7 @@ mod tests {
             .map(|finding| finding.rule)
             .collect();
         let all = [
+            "containment",
             "determinism",
             "error-page",
             "header",

@@ -12,14 +12,13 @@
 //! is done (C168).
 
 use std::future::poll_fn;
-use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use compact_str::CompactString;
-use dsh_context::Scope;
+use dsh_context::{Contained, Scope, contain};
 use dsh_schema::Document;
 use dsh_session::{CodeDispatch, CodeDispatchStart};
 use dsh_tools::lane::{LaneConfig, LaneEvents, LaneHandle, Overlap, Unstarted};
@@ -27,8 +26,8 @@ use dsh_tools::{
     Arguments, Call, CallId, ContextMessage, Host, Outcome, RUN_CODE, Reason, RunContext, Settled,
     ToolError,
 };
+use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use futures_util::{FutureExt, StreamExt};
 use parking_lot::Mutex;
 
 use crate::call_book::CallBook;
@@ -128,7 +127,7 @@ pub(crate) async fn run(
         logs,
     };
     // A runtime that panics is a backend that crashed (C109); what the program started is drained all the same.
-    let mut run = pin!(AssertUnwindSafe(async move { runtime.run(request).await }).catch_unwind());
+    let mut run = pin!(async { Contained::new(contain(|| runtime.run(request))?).await });
     let doorbell = Doorbell::new();
     let ran = poll_fn(|cx| {
         let was_called = || called.swap(false, Ordering::Relaxed);

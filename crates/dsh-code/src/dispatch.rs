@@ -1,14 +1,12 @@
 //! What a log keeps of the calls of a program (chapter 6.6 of the Code Mode specification).
 
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use dsh_context::Scope;
+use dsh_context::{Contained, Scope, contain};
 use dsh_session::{Agents, CodeDispatch, CodeDispatchStart, SessionError};
 use dsh_tools::{BoxFuture, CallId, Content, Execution, ToolError};
-use futures_util::FutureExt;
 
 /// Keeps what programs call. Without an agent there is no log, and nobody is told (C119).
 ///
@@ -143,11 +141,11 @@ impl DispatchLogNext {
             }
         };
         let log = self.log.clone();
-        let listened = AssertUnwindSafe(async move { listener.call(log, self).await });
-        listened
-            .catch_unwind()
-            .await
-            .unwrap_or_else(|_| Err(ToolError::new("the listener panicked")))
+        let listened = match contain(|| listener.call(log, self)) {
+            Ok(future) => Contained::new(future).await,
+            Err(panicked) => Err(panicked),
+        };
+        listened.unwrap_or_else(|_| Err(ToolError::new("the listener panicked")))
     }
 }
 

@@ -1,12 +1,11 @@
 //! Log entries that are written beside the lane, and what becomes of a run whose log fails.
 
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
+use dsh_context::Contained;
 use dsh_tools::{BoxFuture, Canceller, Reason, ToolError};
-use futures_util::FutureExt;
 use parking_lot::Mutex;
 
 /// How many entries are being written, and what became of them. Whoever drives the run owns the futures; what is here is
@@ -82,7 +81,7 @@ impl LogTasks {
 
 /// Runs what writes an entry; its panic is its failure.
 pub(crate) fn contain(write: impl FnOnce() -> Result<(), ToolError>) -> Result<(), ToolError> {
-    catch_unwind(AssertUnwindSafe(write)).unwrap_or_else(|_| Err(panicked()))
+    dsh_context::contain(write).unwrap_or_else(|_| Err(panicked()))
 }
 
 fn panicked() -> ToolError {
@@ -93,8 +92,7 @@ fn panicked() -> ToolError {
 pub(crate) async fn contained(
     task: BoxFuture<'static, Result<(), ToolError>>,
 ) -> Result<(), ToolError> {
-    AssertUnwindSafe(task)
-        .catch_unwind()
+    Contained::new(task)
         .await
         .unwrap_or_else(|_| Err(panicked()))
 }

@@ -1,6 +1,5 @@
 //! The tool `run_code` (chapter 5 of the Code Mode specification).
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use dsh_schema::{Document, spec};
@@ -119,7 +118,7 @@ async fn run(
 
 /// Tells an observer. It looks on; what goes wrong in it changes nothing.
 fn told(tell: impl FnOnce()) {
-    if catch_unwind(AssertUnwindSafe(tell)).is_err() {
+    if dsh_context::contain(tell).is_err() {
         tracing::warn!("an observer of programs panicked");
     }
 }

@@ -4,13 +4,16 @@
 
 mod rig;
 
+use std::panic::panic_any;
 use std::sync::Arc;
 
 use dsh_code::CodeConfig;
 use dsh_prompt::PromptConfig;
 use dsh_schema::Document;
 use dsh_schema::spec::{self, ParameterSpec};
-use dsh_testkit::{Driven, FakeProgram, FakeRuntime, Gate, MockTool, Trace, block_on, yield_once};
+use dsh_testkit::{
+    Bomb, Driven, FakeProgram, FakeRuntime, Gate, MockTool, Trace, block_on, yield_once,
+};
 use dsh_tools::{
     Block, Content, ContextMessage, Denial, Image, Mode, PostDecision, PreDecision, Reason,
     Restriction, Signal, Tool, ToolError,
@@ -777,6 +780,24 @@ fn a_log_listener_that_fails_changes_nothing() {
             json!([{ "type": "text", "text": "1" }])
         ]
     );
+}
+
+/// C158: what a listener throws may panic in turn when it is dropped.
+#[test]
+fn a_log_listener_whose_panic_cannot_be_dropped_changes_nothing() {
+    let world = World::running(|program| async move { Ok(all(&program, &["a"]).await) });
+    world.tool(MockTool::new("a").returns("1"));
+    world
+        .code
+        .on_dispatch_log(&world.fiber, None, |_, _| async { panic_any(Bomb) })
+        .unwrap();
+    assert!(!world.run().is_error());
+    let events = world.log.events.lock();
+    let contents: Vec<_> = events
+        .iter()
+        .filter_map(|event| event["data"].get("content"))
+        .collect();
+    assert_eq!(contents, [&json!([{ "type": "text", "text": "1" }])]);
 }
 
 /// C159: the lane waits when the log falls behind.

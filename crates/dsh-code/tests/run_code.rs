@@ -4,12 +4,13 @@
 
 mod rig;
 
+use std::panic::panic_any;
 use std::sync::Arc;
 
 use dsh_code::{CodeConfig, CodeMode, ErrorKind, Limits, RunError};
 use dsh_prompt::{Prompt, PromptConfig};
 use dsh_schema::Document;
-use dsh_testkit::{FakeRuntime, MockTool, block_on};
+use dsh_testkit::{Bomb, FakeRuntime, MockTool, block_on};
 use dsh_tools::card::{CallKind, CallView};
 use dsh_tools::{
     Call, ExecutionMode, Mode, PostDecision, PreDecision, RUN_CODE, Signal, Tools, ToolsConfig,
@@ -295,6 +296,20 @@ fn a_runtime_that_breaks_fails_the_call() {
             Some("the code runtime panicked".to_owned())
         ]
     );
+}
+
+/// C109: what a runtime throws may panic in turn when it is dropped, and so may what its future holds.
+#[test]
+fn a_panic_that_cannot_be_dropped_is_contained() {
+    let world = World::bare(Mode::Code);
+    let thrown = world.mount(FakeRuntime::new(|_| async { panic_any(Bomb) }));
+    assert_eq!(text(&world.run()), "Error: the code runtime panicked");
+    thrown.dispose();
+    world.mount(FakeRuntime::new(|_| async {
+        let _bomb = Bomb;
+        Ok(None)
+    }));
+    assert_eq!(text(&world.run()), "Error: the code runtime panicked");
 }
 
 /// D4: a value that would be too deep as a member of the result.

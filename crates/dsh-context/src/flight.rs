@@ -126,7 +126,7 @@ impl Flight {
             }
             Ok(Poll::Ready(())) | Err(_) => {
                 if let Err(panicked) = polled {
-                    tracing::error!(panic = %panicked.0, "shared work panicked");
+                    tracing::error!(panic = %panicked, "shared work panicked");
                 }
                 // Before `Done` is visible, so that nothing the work held outlives its completion.
                 let _ = contain(move || drop(work));

@@ -100,7 +100,7 @@ mod startup;
 mod teardown;
 
 pub use composite::{Composite, CompositeError, Owned};
-pub use containment::BoxFuture;
+pub use containment::{BoxFuture, Contained, Panicked, contain, discard};
 pub use effect::{AsyncEffect, CompositeEffect, Effect, EffectInfo, EffectKind, Undoing};
 pub use entries::{EntryIter, EntryTable};
 pub use fiber::{Disposal, Fiber, FiberState};

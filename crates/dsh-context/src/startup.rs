@@ -101,7 +101,7 @@ async fn run(
 
 impl From<Panicked> for PluginError {
     fn from(panicked: Panicked) -> Self {
-        Self::new(format!("panicked: {}", panicked.0))
+        Self::new(format!("panicked: {panicked}"))
     }
 }
 

@@ -114,5 +114,5 @@ pub(crate) async fn undo_steps(fiber: Weak<FiberCore>, id: EntryId, steps: Steps
 }
 
 fn log(fiber: &str, effect: &str, panicked: &Panicked) {
-    tracing::error!(fiber, effect, panic = %panicked.0, "an undo panicked; the others go on");
+    tracing::error!(fiber, effect, panic = %panicked, "an undo panicked; the others go on");
 }

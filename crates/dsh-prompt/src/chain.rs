@@ -1,12 +1,10 @@
 //! The chain of listeners around an assembly.
 
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use dsh_context::Scope;
+use dsh_context::{Contained, Scope, contain};
 use dsh_tools::BoxFuture;
-use futures_util::FutureExt;
 
 use crate::{AssembleContext, Assembly, PromptError};
 
@@ -85,11 +83,11 @@ impl AssembleNext {
             }
         };
         let cx = self.cx.clone();
-        let listened = AssertUnwindSafe(async move { listener.call(cx, assembly, self).await });
-        listened
-            .catch_unwind()
-            .await
-            .unwrap_or_else(|_| Err(PromptError::new("a prompt listener panicked")))
+        let listened = match contain(|| listener.call(cx, assembly, self)) {
+            Ok(future) => Contained::new(future).await,
+            Err(panicked) => Err(panicked),
+        };
+        listened.unwrap_or_else(|_| Err(PromptError::new("a prompt listener panicked")))
     }
 }
 

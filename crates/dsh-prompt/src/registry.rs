@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 
 use dsh_context::{Effect, EntryTable, Fiber, Layer as ContextLayer, Layers, NamedTable, Scope};
@@ -212,7 +211,7 @@ impl Prompt {
     fn notify(&self) {
         let listeners = self.0.tables.read().change.snapshot();
         for listener in listeners.iter() {
-            if catch_unwind(AssertUnwindSafe(|| listener())).is_err() {
+            if dsh_context::contain(|| listener()).is_err() {
                 tracing::warn!("a system-prompt/change listener panicked");
             }
         }

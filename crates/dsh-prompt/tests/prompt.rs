@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::panic::panic_any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,7 +13,7 @@ use dsh_prompt::{
 };
 use dsh_schema::Document;
 use dsh_schema::spec::ParameterSpec;
-use dsh_testkit::block_on;
+use dsh_testkit::{Bomb, block_on};
 use dsh_tools::{Restriction, Tool, ToolSchema, Tools, ToolsConfig};
 
 fn tool(name: &str) -> Tool {
@@ -157,6 +158,31 @@ fn a_provider_that_fails_fails_the_assembly() {
         codes::PROMPT_ASSEMBLY_FAILED,
         "section \"p\" panicked",
     );
+}
+
+/// What a contribution throws may panic in turn when it is dropped.
+#[test]
+fn a_panic_that_cannot_be_dropped_is_contained() {
+    let (fiber, prompt) = bare();
+    let global = prompt.global(&fiber);
+    let section = global.section(Section::lazy("p", 0, |_| panic_any(Bomb)));
+    refused(
+        assemble(&prompt, None),
+        codes::PROMPT_ASSEMBLY_FAILED,
+        "section \"p\" panicked",
+    );
+    section.unwrap().dispose();
+    let panicking = |_, _, _| async { panic_any(Bomb) };
+    let listener = global.on_assemble(panicking).unwrap();
+    refused(
+        assemble(&prompt, None),
+        codes::PROMPT_ASSEMBLY_FAILED,
+        "a prompt listener panicked",
+    );
+    listener.dispose();
+    global.on_change(|| panic_any(Bomb)).unwrap();
+    global.section(Section::new("q", 0, "text")).unwrap();
+    assert!(assemble(&prompt, None).is_ok());
 }
 
 /// L65, L79.

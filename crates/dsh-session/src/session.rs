@@ -1,7 +1,6 @@
 //! The log of one session, in memory (chapter 4.1 of the loop specification).
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::{self, ThreadId};
 
@@ -243,13 +242,13 @@ impl Session {
         };
         let gates = self.0.gates.read().snapshot();
         for gate in gates.iter() {
-            catch_unwind(AssertUnwindSafe(|| gate.admit(self, &event)))
+            dsh_context::contain(|| gate.admit(self, &event))
                 .unwrap_or_else(|_| Err(SessionError::refused("a gate of the session panicked")))?;
         }
         self.0.log.write().push(event.clone());
         let sinks = self.0.sinks.read().snapshot();
         for sink in sinks.iter() {
-            if catch_unwind(AssertUnwindSafe(|| sink.committed(self, &event))).is_err() {
+            if dsh_context::contain(|| sink.committed(self, &event)).is_err() {
                 tracing::warn!(
                     session = self.id(),
                     seq = event.seq(),

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::panic::panic_any;
 use std::sync::Arc;
 
 use dsh_context::{Fiber, Scope};
@@ -12,7 +13,7 @@ use dsh_session::{
     SessionError, SessionGate, StepEnd, StepStart, TodoWrite, ToolCall, ToolResult, TurnEnd,
     TurnEnding, TurnStart,
 };
-use dsh_testkit::{Answer, FakeHost, ScriptedApprover, Trace, block_on};
+use dsh_testkit::{Answer, Bomb, FakeHost, ScriptedApprover, Trace, block_on};
 use dsh_tools::{
     ApprovalOutcome, Call, CallId, Content, ErrorInfo, PreDecision, Signal, Tools, ToolsConfig,
 };
@@ -285,6 +286,34 @@ fn a_refused_append_changes_nothing() {
     gate.dispose();
     session.append(TurnStart { turn: 1 }).unwrap();
     assert_eq!(trace.take(), ["turn/start"]);
+}
+
+struct Exploding;
+impl SessionGate for Exploding {
+    fn admit(&self, _: &Session, _: &Event) -> Result<(), SessionError> {
+        panic_any(Bomb)
+    }
+}
+
+/// L120, L124: what a gate or an observer throws may panic in turn when it is dropped.
+#[test]
+fn a_panic_that_cannot_be_dropped_is_contained() {
+    let (session, fiber) = (session(), Fiber::root("test"));
+    let gate = session.guard(&fiber, Exploding).unwrap();
+    assert_eq!(
+        session
+            .append(TurnStart { turn: 1 })
+            .unwrap_err()
+            .to_string(),
+        "a gate of the session panicked"
+    );
+    assert_eq!(session.len(), 0);
+    gate.dispose();
+    session
+        .observe(&fiber, |_: &Session, _: &Event| panic_any(Bomb))
+        .unwrap();
+    session.append(TurnStart { turn: 1 }).unwrap();
+    assert_eq!(session.len(), 1);
 }
 
 /// L122–L124: observers see events in order, cannot append, and cannot harm each other.

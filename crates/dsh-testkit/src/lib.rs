@@ -10,6 +10,7 @@
 //! | a tool that does what it is told | [`MockTool`], its [`Probe`] |
 //! | a code runtime whose programs are Rust (feature `code`) | `FakeRuntime` |
 //! | the seams of a runtime | [`ScriptedApprover`], [`RecordingSink`], [`FakeHost`], [`MemoryJournal`] |
+//! | user code that cannot even be dropped | [`Bomb`] |
 //! | what has to hold for every call | [`Invariants`] |
 //!
 //! What holds: nothing here reads a clock, sleeps, or draws a random number that a test did not seed; every double can be
@@ -19,6 +20,7 @@
 //! A dev-dependency only.
 
 mod approver;
+mod bomb;
 mod executor;
 #[cfg(feature = "code")]
 mod fake_runtime;
@@ -30,6 +32,7 @@ mod mock_tool;
 mod trace;
 
 pub use approver::{Answer, RecordingSink, ScriptedApprover};
+pub use bomb::Bomb;
 pub use executor::{Driven, ManualSpawner, block_on, yield_once};
 #[cfg(feature = "code")]
 pub use fake_runtime::{FakeEnd, FakeProgram, FakeRuntime};

@@ -1,12 +1,11 @@
 //! How a tool, a listener or an approver fails.
 
-use std::any::Any;
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use compact_str::CompactString;
+use dsh_context::Panicked;
 use serde::{Deserialize, Serialize};
 
 /// What a value that cannot be printed is called in a message (T205).
@@ -125,17 +124,8 @@ impl ToolError {
     }
 
     /// The failure that a panic amounts to (T206).
-    pub(crate) fn from_panic(payload: Box<dyn Any + Send>) -> Self {
-        let message = match (
-            payload.downcast_ref::<&str>(),
-            payload.downcast_ref::<String>(),
-        ) {
-            (Some(text), _) => CompactString::from(*text),
-            (_, Some(text)) => CompactString::from(text.as_str()),
-            _ => CompactString::const_new(UNPRINTABLE),
-        };
-        crate::contain::discard(payload);
-        let mut error = Self::new(message);
+    pub(crate) fn from_panic(panicked: &Panicked) -> Self {
+        let mut error = Self::new(panicked.message().unwrap_or(UNPRINTABLE));
         error.0.panicked = true;
         error
     }
@@ -196,10 +186,7 @@ impl<E: Error + Send + Sync + 'static> From<E> for ToolError {
     fn from(error: E) -> Self {
         // Printing is user code; a message that cannot be had never fails the failure (T205).
         let message =
-            catch_unwind(AssertUnwindSafe(|| error.to_string())).unwrap_or_else(|payload| {
-                crate::contain::discard(payload);
-                UNPRINTABLE.to_owned()
-            });
+            dsh_context::contain(|| error.to_string()).unwrap_or_else(|_| UNPRINTABLE.to_owned());
         Self::new(message).with_source(error)
     }
 }
@@ -222,6 +209,8 @@ impl fmt::Debug for ToolError {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::panic_any;
+
     use super::*;
 
     #[derive(Debug)]
@@ -240,13 +229,11 @@ mod tests {
 
     #[test]
     fn a_panic_keeps_its_text() {
-        assert_eq!(ToolError::from_panic(Box::new("a")).message(), "a");
-        assert_eq!(
-            ToolError::from_panic(Box::new("b".to_owned())).message(),
-            "b"
-        );
-        assert_eq!(ToolError::from_panic(Box::new(7)).message(), UNPRINTABLE);
-        assert!(ToolError::from_panic(Box::new("a")).info().is_none());
+        let thrown = |panic: fn()| crate::contain::contain(panic).unwrap_err();
+        assert_eq!(thrown(|| panic!("a")).message(), "a");
+        assert_eq!(thrown(|| panic!("{}", 'b')).message(), "b");
+        assert_eq!(thrown(|| panic_any(7)).message(), UNPRINTABLE);
+        assert!(thrown(|| panic!("a")).info().is_none());
     }
 
     #[test]

@@ -16,7 +16,7 @@ use dsh_context::Scope;
 use dsh_schema::Document;
 use dsh_schema::spec::{self, ParameterSpec};
 use dsh_testkit::{
-    Answer, Driven, MockTool, RecordingSink, ScriptedApprover, Trace, block_on, yield_once,
+    Answer, Bomb, Driven, MockTool, RecordingSink, ScriptedApprover, Trace, block_on, yield_once,
 };
 use dsh_tools::card::CallView;
 use dsh_tools::{
@@ -25,18 +25,6 @@ use dsh_tools::{
     Outcome, PreDecision, Restriction, Signal, Spawner, Start, Tool, ToolError, Tools, ToolsConfig,
 };
 use rig::{Rig, call, code_of, json, named, text_of, tool, without_deadlock};
-
-/// A value whose destructor panics.
-struct Bomb;
-
-impl Drop for Bomb {
-    fn drop(&mut self) {
-        // A second panic while unwinding would abort the test, and says nothing more.
-        if !std::thread::panicking() {
-            panic!("bomb");
-        }
-    }
-}
 
 /// Is ready at once, and panics when it is dropped.
 struct BombAfter<T>(Option<T>, Bomb);
